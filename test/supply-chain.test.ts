@@ -43,10 +43,39 @@ describe('package metadata', () => {
     expect([homepage, bugs, publishConfig]).toEqual([manifest.homepage, manifest.bugs, manifest.publishConfig])
   })
 
+  test('the package create-kopf has the same version, and installs that version of kopf', () => {
+    const { version, dependencies } = readJson<Manifest>('packages/create-kopf/package.json')
+    expect([version, dependencies]).toEqual([manifest.version, { kopf: manifest.version }])
+  })
+
+  test('issue forms and the documentation site name the same repository as the package', () => {
+    for (const file of ['.github/ISSUE_TEMPLATE/config.yml', 'docs/.vitepress/config.ts']) {
+      const addresses = [...readFileSync(file, 'utf8').matchAll(/https:\/\/github\.com\/[^/\s']+\/[^/\s']+/g)]
+      expect([file, ...new Set(addresses.map(String))]).toEqual([file, manifest.homepage.replace('#readme', '')])
+    }
+  })
+
   test('SECURITY.md says how to report a vulnerability without a hard-coded address', () => {
     const text = readFileSync('SECURITY.md', 'utf8')
     expect(text).toContain('npm view kopf bugs.email')
     expect(text).not.toMatch(/OWNER|@example|github\.com/)
+  })
+})
+
+describe('workflows', () => {
+  const workflows = ['ci', 'release'].map((name) => readFileSync(`.github/workflows/${name}.yaml`, 'utf8'))
+
+  test('workflows name every action by the hash of a commit, since a tag can be moved', () => {
+    const actions = workflows.flatMap((text) => [...text.matchAll(/uses: (.*)/g)].map(([, action]) => action))
+    expect(actions.length).toBeGreaterThan(7)
+    expect(actions.filter((action) => !/^actions\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/.test(action!))).toEqual([])
+  })
+
+  test('the job with the permission to publish installs nothing', () => {
+    const [, publish] = workflows[1]!.split('\n  publish:\n')
+    expect(publish).toContain('id-token: write')
+    expect(publish).not.toMatch(/npm (ci|install)|npm run|npx/)
+    expect(workflows[1]!.split('\n  publish:\n')[0]).not.toContain('id-token')
   })
 })
 
