@@ -196,6 +196,7 @@ test('a lost authority is not replaced while its certificates are in use', async
   const { status } = await createIssued(cluster)
   const { metadata, type, data } = await cluster.get(Secret, authoritySecretName)
   await cluster.delete(Secret, authoritySecretName)
+  await cluster.until(Certificate, 'shop', has('Ready', 'AuthorityMissing'), { timeout: '10s' })
   await cluster.patch(Certificate, 'shop', { spec: { dnsNames: ['www.example.com'] } })
   await cluster.until(Certificate, 'shop', has('Ready', 'AuthorityMissing'))
   const { certificate } = await readSecret(cluster)
@@ -204,6 +205,35 @@ test('a lost authority is not replaced while its certificates are in use', async
   const { name, labels = {} } = metadata
   await cluster.create(Secret, { name, labels, ...(type && { type }), ...(data && { data }) })
   await untilReissued(cluster, { status: status ?? {} })
+})
+
+test('certificates of an authority that was replaced are issued again at once', async () => {
+  await using cluster = await openCluster()
+  await using _operator = await kopf.start(cluster)
+  const before = await createIssued(cluster)
+  const next = await createAuthority('next', { nowMs: cluster.clock.now(), durationMs: toMs('365d') })
+  await cluster.delete(Secret, authoritySecretName)
+  await cluster.create(Secret, {
+    name: authoritySecretName,
+    labels: { 'example.com/certificate-authority': 'true' },
+    data: { 'tls.crt': encode(next.certPem), 'tls.key': encode(next.keyPem) },
+  })
+  await untilReissued(cluster, before)
+  const { certificate, ca } = await readSecret(cluster)
+  assert.ok(certificate.verify(new X509Certificate(next.certPem).publicKey))
+  assert.equal(ca.toString(), next.certPem)
+})
+
+test('two Certificates with the same Secret do not replace it by turns', async () => {
+  await using cluster = await openCluster()
+  await using _operator = await kopf.start(cluster)
+  const first = await createIssued(cluster)
+  await cluster.create(Certificate, { name: 'second', spec: { ...spec, dnsNames: ['second.example.com'] } })
+  await cluster.until(Certificate, 'second', has('Ready', 'SecretRefused'))
+  await cluster.clock.advance('1h')
+  assert.equal((await readSecret(cluster)).certificate.serialNumber.toLowerCase(), first.status?.serial)
+  await cluster.delete(Certificate, 'shop')
+  await cluster.until(Certificate, 'second', isIssued, { timeout: '15m' })
 })
 
 test('a Secret with the name of the authority that belongs to others is not used', async () => {
@@ -291,6 +321,7 @@ test('the API server refuses times that cannot work, and the name of the authori
     [{ duration: '1000d' }, 'duration must be at most 366 days'],
     [{ duration: '3 months' }, 'spec.duration'],
     [{ secretName: authoritySecretName }, 'choose another name'],
+    [{ secretName: 'shop..tls' }, 'spec.secretName'],
     [{ dnsNames: [] }, 'spec.dnsNames'],
     [{ dnsNames: ['*.*.example.com'] }, 'spec.dnsNames[0]'],
   ] as const

@@ -1,8 +1,8 @@
 /** A small certificate authority: issues a TLS Secret for each `Certificate`, and renews it before it expires. */
-import { buildObject, Operator, TemporaryError } from 'kopf'
+import { type Body, buildObject, Operator, TemporaryError } from 'kopf'
 import { Secret } from 'kopf/kubernetes'
 import { encode, ensureAuthority, type Problem, readPair } from './authority.ts'
-import { Certificate, type CertificateSpec, toMs } from './resource.ts'
+import { authoritySecretName, Certificate, type CertificateSpec, toMs } from './resource.ts'
 import { type Details, endOf, issue, type KeyPair, read } from './x509.ts'
 
 export { Certificate }
@@ -10,7 +10,20 @@ export { Certificate }
 const kopf = new Operator({ name: 'certificates-operator' })
 export default kopf
 
-kopf.reconcile(Certificate, { id: 'certificate', owns: [Secret] }, async (args) => {
+const byNamespace = kopf.index(Certificate, { id: 'by-namespace' }, ({ namespace, name }) => [[namespace, name]])
+
+/** All Certificates of the namespace: their authority has been restored, replaced or lost. */
+function signedBy({ metadata: { name, namespace = '' } }: Body<Secret>): ObjectKey[] {
+  if (name !== authoritySecretName) return []
+  return [...byNamespace.get(namespace)].map((certificate) => ({ name: certificate, namespace }))
+}
+
+interface ObjectKey {
+  readonly name: string
+  readonly namespace: string
+}
+
+kopf.reconcile(Certificate, { id: 'certificate', owns: [Secret], watches: [[Secret, signedBy]] }, async (args) => {
   const { name, namespace, spec, status, patch, conditions, client, children, clock, logger } = args
   const nowMs = clock.now()
   const authority = await ensureAuthority(client, namespace, nowMs)

@@ -39,7 +39,7 @@ export const Certificate = defineResource({
     secretName: z
       .string()
       .max(253)
-      .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/)
+      .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
       .describe('The Secret that the operator creates, of the type kubernetes.io/tls'),
     duration: duration.default('90d').describe('How long a certificate is valid, in minutes, hours or days: "90d"'),
     renewBefore: duration.default('30d').describe('How long before its end a certificate is replaced: "30d"'),

@@ -40,4 +40,6 @@ export const Bucket = defineResource({
     { name: 'Message', path: '.status.conditions[?(@.type=="Ready")].message', priority: 1 },
     { name: 'Age', path: 'metadata.creationTimestamp' },
   ],
+  // Names have at most 253 characters, and the operator appends "-bucket" for the ConfigMap.
+  rules: [{ rule: 'size(self.metadata.name) <= 246', message: 'the name must have at most 246 characters' }],
 })

@@ -14,7 +14,8 @@ const cloudBucket = z.object({
 export type CloudBucket = z.infer<typeof cloudBucket>
 /** The fields that can be changed later. */
 export type BucketSettings = Pick<CloudBucket, 'versioning' | 'quotaGb'>
-export type NewBucket = Pick<CloudBucket, 'owner' | 'name' | 'region'> & BucketSettings
+/** Only fields that never change: each attempt to create the bucket of an object sends the same body, and so can have the same key. */
+export type NewBucket = Pick<CloudBucket, 'owner' | 'name' | 'region'>
 
 const cloudProblem = z.object({ error: z.string() })
 
@@ -59,6 +60,9 @@ interface Received {
   readonly text: string
 }
 
+/** A cloud that asks for a longer pause, perhaps by mistake, is asked again after this time. */
+const maxRetryAfterSeconds = 3600
+
 export class CloudClient {
   readonly #options: Required<CloudOptions>
   /** Until then the cloud wants no requests, of any object. */
@@ -66,30 +70,37 @@ export class CloudClient {
 
   constructor(options: CloudOptions) {
     this.#options = { timeoutMs: 10_000, now: Date.now, ...options }
+    // `fetch` would refuse such a header, and quote the token in its error.
+    if (!/^[\x21-\x7e]+$/.test(options.token))
+      throw new Error('The token of the cloud has spaces, line breaks or other characters that a header cannot have')
+    if (!URL.canParse(options.url)) throw new Error(`The address of the cloud is not a URL: "${options.url}"`)
   }
 
   /** The buckets of one owner, oldest first. */
   async listBuckets(owner: string, signal: AbortSignal): Promise<CloudBucket[]> {
-    return z.array(cloudBucket).parse(await this.#call('GET', `buckets?owner=${encodeURIComponent(owner)}`, { signal }))
+    const content = await this.#call('GET', `buckets?owner=${encodeURIComponent(owner)}`, { signal })
+    return parseAnswer(z.array(cloudBucket), content)
+  }
+
+  /** The bucket, or undefined if it does not exist. Unlike a list, this is never late. */
+  async getBucket(id: string, signal: AbortSignal): Promise<CloudBucket | undefined> {
+    const content = await orNotFound(this.#call('GET', `buckets/${encodeURIComponent(id)}`, { signal }))
+    return content === undefined ? undefined : parseAnswer(cloudBucket, content)
   }
 
   /** With the key of an earlier call, the cloud answers with the bucket of that call and creates none. */
   async createBucket(bucket: NewBucket, idempotencyKey: string, signal: AbortSignal): Promise<CloudBucket> {
-    return cloudBucket.parse(await this.#call('POST', 'buckets', { body: bucket, idempotencyKey, signal }))
+    return parseAnswer(cloudBucket, await this.#call('POST', 'buckets', { body: bucket, idempotencyKey, signal }))
   }
 
   async updateBucket(id: string, settings: BucketSettings, signal: AbortSignal): Promise<CloudBucket> {
     const path = `buckets/${encodeURIComponent(id)}`
-    return cloudBucket.parse(await this.#call('PATCH', path, { body: settings, signal }))
+    return parseAnswer(cloudBucket, await this.#call('PATCH', path, { body: settings, signal }))
   }
 
   /** A bucket that does not exist counts as deleted. */
   async deleteBucket(id: string, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#call('DELETE', `buckets/${encodeURIComponent(id)}`, { signal })
-    } catch (error) {
-      if (!(error instanceof CloudError && error.status === 404)) throw error
-    }
+    await orNotFound(this.#call('DELETE', `buckets/${encodeURIComponent(id)}`, { signal }))
   }
 
   async #call(method: string, path: string, options: CallOptions): Promise<unknown> {
@@ -137,11 +148,30 @@ export class CloudClient {
     const text = response.headers.get('retry-after')
     if (text === null) return undefined
     const nowMs = this.#options.now()
-    const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - nowMs) / 1000)
-    if (Number.isNaN(seconds) || seconds < 0) return undefined
+    const requested = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - nowMs) / 1000)
+    if (Number.isNaN(requested) || requested < 0) return undefined
+    const seconds = Math.min(Math.max(requested, 1), maxRetryAfterSeconds)
     if (response.status === 429) this.#pausedUntilMs = nowMs + seconds * 1000
     return seconds
   }
+}
+
+/** The answer, or undefined for 404. */
+async function orNotFound(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof CloudError && error.status === 404) return undefined
+    throw error
+  }
+}
+
+/** Another answer than expected, such as the page of a proxy, is a problem of the cloud. */
+function parseAnswer<T>(schema: z.ZodType<T>, content: unknown): T {
+  const { data, error } = schema.safeParse(content)
+  if (error !== undefined)
+    throw new CloudError('The answer of the cloud does not have the expected fields', 0, { cause: error })
+  return data
 }
 
 /** Undefined for text that is not JSON, such as the error page of a proxy. */
@@ -157,5 +187,6 @@ function parseJson(text: string): unknown {
 export function createClientFromEnvironment(env: NodeJS.ProcessEnv = process.env): CloudClient {
   const { CLOUD_URL: url, CLOUD_TOKEN: token } = env
   if (!url || !token) throw new Error('Cannot call the cloud: set the environment variables CLOUD_URL and CLOUD_TOKEN')
-  return new CloudClient({ url, token })
+  // A file that a Secret is made from often ends with a line break.
+  return new CloudClient({ url, token: token.trim() })
 }

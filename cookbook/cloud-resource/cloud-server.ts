@@ -12,7 +12,8 @@ const newBucket = z.strictObject({
   owner: z.string().min(1),
   name: z.string().min(1),
   region: z.enum(['eu-1', 'us-1'], 'must be one of eu-1, us-1'),
-  ...settings,
+  versioning: settings.versioning.default(false),
+  quotaGb: settings.quotaGb.default(10),
 })
 const changes = z.strictObject(settings).partial()
 const fault = z.strictObject({

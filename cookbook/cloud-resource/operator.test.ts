@@ -87,6 +87,55 @@ test('a bucket is not created twice if the answer of the cloud is lost, or the l
   assert.equal(status?.bucketId, 'b-1')
   assert.equal(cloud.buckets.size, 1)
   assert.equal(cloud.count('POST'), 2)
+  // Resyncs while the list still does not show the bucket.
+  await cluster.clock.advance('5m')
+  assert.deepEqual([...cloud.buckets.keys()], ['b-1'])
+})
+
+test('a bucket is not created twice if the spec is changed between a lost answer and the next attempt', async () => {
+  await using cluster = await startCluster({ resources: [Bucket] })
+  const { cloud, kopf } = await setUp(cluster)
+  await using _cloud = cloud
+  cloud.addFault({ type: 'lost', method: 'POST' })
+  cloud.listDelaySeconds = 600
+  await cluster.create(Bucket, { name: 'photos', spec })
+  const first = await kopf.start(cluster)
+  await cluster.until(() => cloud.buckets.size === 1)
+  await first.stop()
+  await cluster.patch(Bucket, 'photos', { spec: { quotaGb: 80 } })
+  await using _second = await kopf.start(cluster)
+  await cluster.until(() => cloud.buckets.get('b-1')?.quotaGb === 80)
+  assert.deepEqual([...cloud.buckets.keys()], ['b-1'])
+})
+
+test('a bucket that the list does not show yet is deleted with its object', async () => {
+  await using cluster = await startCluster({ resources: [Bucket] })
+  const { cloud, kopf } = await setUp(cluster)
+  await using _cloud = cloud
+  cloud.listDelaySeconds = 600
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Bucket, { name: 'photos', spec })
+  await untilReady(cluster, 'photos')
+  await cluster.delete(Bucket, 'photos')
+  await cluster.untilGone(Bucket, 'photos')
+  assert.equal(cloud.buckets.size, 0)
+})
+
+test('the id in the status does not give access to the bucket of another object', async () => {
+  await using cluster = await startCluster({ resources: [Bucket] })
+  const { cloud, kopf } = await setUp(cluster)
+  await using _cloud = cloud
+  await using _operator = await kopf.start(cluster)
+  for (const name of ['theirs', 'mine']) {
+    await cluster.create(Bucket, { name, spec })
+    await untilReady(cluster, name)
+  }
+  await cluster.client.patch(Bucket, 'mine', { status: { bucketId: 'b-1' } }, { subresource: 'status' })
+  await cluster.until(Bucket, 'mine', ({ status }) => status?.bucketId === 'b-2')
+  await cluster.client.patch(Bucket, 'mine', { status: { bucketId: 'b-1' } }, { subresource: 'status' })
+  await cluster.delete(Bucket, 'mine')
+  await cluster.untilGone(Bucket, 'mine')
+  assert.deepEqual([...cloud.buckets.keys()], ['b-1'])
 })
 
 test('a request that is not answered is aborted, and tried again', async () => {
@@ -157,7 +206,8 @@ test('drift is corrected by the resync, as often as it happens', async () => {
     cloud.buckets.set('b-1', { ...bucket, quotaGb })
     await cluster.until(() => cloud.buckets.get('b-1')?.quotaGb === 50, { timeout: '2m' })
   }
-  assert.equal(cloud.count('PATCH'), 2)
+  // The first one is for the settings of the new bucket.
+  assert.equal(cloud.count('PATCH'), 3)
 })
 
 test('a bucket that was deleted at the cloud is created again, with an event', async () => {
@@ -182,9 +232,9 @@ test('a request that the cloud refuses is a condition, and is not repeated befor
   await using _operator = await kopf.start(cluster)
   await cluster.create(Bucket, { name: 'photos', spec: { ...spec, quotaGb: 5000 } })
   const { status } = await untilReason(cluster, 'photos', 'Rejected')
-  assert.equal(status?.conditions?.[0]?.message, 'POST /v1/buckets: 422 quotaGb must be at most 1000')
+  assert.equal(status?.conditions?.[0]?.message, 'PATCH /v1/buckets/b-1: 422 quotaGb must be at most 1000')
   await cluster.clock.advance('1h')
-  assert.equal(cloud.count('POST'), 1)
+  assert.deepEqual([cloud.count('POST'), cloud.count('PATCH')], [1, 1])
   await cluster.patch(Bucket, 'photos', { spec: { quotaGb: 500 } })
   await untilReady(cluster, 'photos')
 })
@@ -206,6 +256,21 @@ test('a deleted object deletes its bucket before it is gone, and other buckets s
     [...cloud.buckets.values()].map(({ name }) => name),
     ['backups'],
   )
+})
+
+test('an object stays while the cloud refuses the deletion of its bucket, and is gone when the cloud allows it', async () => {
+  await using cluster = await startCluster({ resources: [Bucket] })
+  const { cloud, kopf } = await setUp(cluster)
+  await using _cloud = cloud
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Bucket, { name: 'photos', spec })
+  await untilReady(cluster, 'photos')
+  cloud.addFault({ method: 'DELETE', status: 422, times: 3 })
+  await cluster.delete(Bucket, 'photos')
+  const { status } = await untilReason(cluster, 'photos', 'Rejected')
+  assert.equal(status?.conditions?.[0]?.message, 'DELETE /v1/buckets/b-1: 422 this fault was ordered')
+  await cluster.untilGone(Bucket, 'photos')
+  assert.deepEqual([cloud.buckets.size, cloud.count('DELETE')], [0, 4])
 })
 
 test('an object whose bucket is gone already can be deleted', async () => {
@@ -232,6 +297,41 @@ test('a token that is not valid is reported, and is not in the log', async () =>
   const { status } = await untilReason(cluster, 'photos', 'Unauthorized')
   assert.equal(status?.conditions?.[0]?.message, 'GET /v1/buckets: 401 the token is not valid')
   assert.ok(!cluster.logs.some((line) => line.includes('wrong-token')))
+})
+
+test('a token that a header cannot have stops the operator at its start, and is not in the error', () => {
+  const url = 'http://127.0.0.1:1'
+  assert.throws(
+    () => createClientFromEnvironment({ CLOUD_URL: url, CLOUD_TOKEN: 'first-line\nsecond-line' }),
+    (error) =>
+      error instanceof Error && /has spaces, line breaks/.test(error.message) && !/-line\b/.test(error.message),
+  )
+  assert.ok(createClientFromEnvironment({ CLOUD_URL: url, CLOUD_TOKEN: 'token\n' }))
+  assert.throws(() => createClientFromEnvironment({ CLOUD_URL: 'cloud', CLOUD_TOKEN: token }), /not a URL: "cloud"/)
+})
+
+test('a Retry-After of 0 is a pause of a second, and a very long one is cut to an hour', async () => {
+  await using cloud = await CloudServer.start({ token })
+  const client = new CloudClient({ url: cloud.url, token })
+  const { signal } = new AbortController()
+  for (const [retryAfterSeconds, expected] of [
+    [0, 1],
+    [4_000_000_000, 3600],
+  ] as const) {
+    cloud.addFault({ status: 503, retryAfterSeconds })
+    await assert.rejects(client.listBuckets('any', signal), { retryAfterSeconds: expected })
+  }
+})
+
+test('a name that is too long for the ConfigMap is refused by the API server', async () => {
+  await using cluster = await startCluster({ resources: [Bucket] })
+  const { cloud, kopf } = await setUp(cluster)
+  await using _cloud = cloud
+  await using _operator = await kopf.start(cluster)
+  await assert.rejects(cluster.create(Bucket, { name: 'b'.repeat(247), spec }), /at most 246 characters/)
+  const name = 'b'.repeat(246)
+  await cluster.create(Bucket, { name, spec })
+  await cluster.until('configmaps', `${name}-bucket`, () => true)
 })
 
 test('without the environment variables the operator does not start', () => {

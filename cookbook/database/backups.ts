@@ -15,6 +15,7 @@ file="$(date -u +%Y%m%dT%H%M%SZ).dump"
 pg_dump --format=custom --file="$file.partial"
 mv "$file.partial" "$file"
 find . -name '*.dump' -mtime "+$KEEP_DAYS" -delete
+find . -name '*.partial' -mtime +1 -delete
 echo "Wrote $DATABASE/$file"`
 
 /** Restores into an empty database only, and all or nothing: the Job can be repeated, and never overwrites data. */
@@ -22,6 +23,9 @@ const restoreScript = `set -eu
 tables="$(psql -tAc "select count(*) from pg_tables where schemaname = 'public'")"
 if [ "$tables" != 0 ]; then echo "The database has $tables tables already: nothing is restored" >&2; exit 1; fi
 pg_restore --exit-on-error --single-transaction --no-owner --dbname="$PGDATABASE" "/backups/$FILE"`
+
+/** A backup that hangs would block all later ones, because the CronJob runs one at a time. */
+const activeDeadlineSeconds = 86_400
 
 /** A script, and the variables that it reads. */
 interface Task {
@@ -69,7 +73,9 @@ export function buildBackups(name: string, spec: Spec<typeof Database>, backup: 
       timeZone: 'Etc/UTC',
       concurrencyPolicy: 'Forbid',
       startingDeadlineSeconds: 3600,
-      jobTemplate: { spec: { backoffLimit: 3, template: podTemplate(name, spec, backup, dump(name, backup)) } },
+      jobTemplate: {
+        spec: { backoffLimit: 3, activeDeadlineSeconds, template: podTemplate(name, spec, backup, dump(name, backup)) },
+      },
     },
   })
 }
@@ -88,6 +94,7 @@ export function buildLastBackup(job: string, name: string, spec: Spec<typeof Dat
     metadata: { name: job, labels: labelsOf(name) },
     spec: {
       backoffLimit: 3,
+      activeDeadlineSeconds,
       ttlSecondsAfterFinished: 86_400,
       template: podTemplate(name, spec, backup, dump(name, backup)),
     },

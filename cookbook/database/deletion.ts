@@ -1,6 +1,6 @@
 /** The clean-up of a deleted database, by its deletion policy. Each finished step is stored, so that it is not repeated after a restart. */
-import { type Args, type Client, isAlreadyExists, TemporaryError } from 'kopf'
-import { Job, PersistentVolumeClaim, Secret } from 'kopf/kubernetes'
+import { ApiError, type Args, type Body, type Client, isAlreadyExists, TemporaryError } from 'kopf'
+import { Job, PersistentVolumeClaim, Secret, StatefulSet } from 'kopf/kubernetes'
 import { buildLastBackup, resultOf } from './backups.ts'
 import { find } from './credentials.ts'
 import { claimName, databaseLabel, lastBackupName, secretName } from './names.ts'
@@ -8,48 +8,71 @@ import type { Database } from './resource.ts'
 
 type CleanUpArgs = Omit<Args<'reconcile', typeof Database>, 'children'>
 
-/** The server itself is a child: it is deleted when this function returns, and stays while it throws. */
-export async function cleanUp({ name, uid, spec, client, step, conditions, logger }: CleanUpArgs): Promise<void> {
-  const report = (reason: string, message: string) => {
-    conditions.set({ type: 'Ready', status: false, reason, message })
-    conditions.set({ type: 'Progressing', status: true, reason, message })
+/** The other children are deleted when this function returns, and stay while it throws. */
+export async function cleanUp(args: CleanUpArgs, server: Body<StatefulSet> | undefined): Promise<void> {
+  const { name, spec, meta, client, step, logger } = args
+  // With `kubectl delete --cascade=orphan`, Kubernetes leaves the server running: it needs its data.
+  if (spec.deletionPolicy === 'Retain' || meta.finalizers?.includes('orphan')) return
+  if (spec.deletionPolicy === 'Backup') await step('last backup', () => backUp(args))
+  // The StatefulSet goes first: it would create the claim again, or later if it is a new one.
+  if (server !== undefined) {
+    const { uid } = server.metadata
+    await find(client.delete(StatefulSet, name, uid === undefined ? {} : { preconditions: { uid } }))
+    throw wait(args, 'Deleting', 'The server is being deleted')
   }
-  if (spec.deletionPolicy === 'Retain') return
-  if (spec.deletionPolicy === 'Backup') {
-    await step('last backup', async () => {
-      const job = await ensureLastBackup(client, { name, uid, spec })
-      const result = resultOf(job)
-      if (result === 'complete') return
-      const jobName = lastBackupName(name, uid)
-      if (result === 'running') {
-        report('BackingUp', `The last backup runs in the Job "${jobName}"`)
-        throw new TemporaryError(`The Job "${jobName}" is not complete`, { delay: '30s' })
-      }
-      const message = `The Job "${jobName}" of the last backup has failed. Delete the Job to repeat it, or change spec.deletionPolicy to Retain or Delete`
-      report('BackupFailed', message)
-      throw new TemporaryError(message, { delay: '1m' })
-    })
-  }
-  report('Deleting', 'The data and the password are being deleted')
+  report(args, 'Deleting', 'The data and the password are being deleted')
   await step('delete the data', () => deleteOwned(client, PersistentVolumeClaim, claimName(name), name))
   await step('delete the password', () => deleteOwned(client, Secret, secretName(name), name))
   logger.info('The data and the password are deleted')
 }
 
-async function ensureLastBackup(
-  client: Client,
-  { name, uid, spec }: Pick<CleanUpArgs, 'name' | 'uid' | 'spec'>,
-): Promise<Job> {
-  const { backup } = spec
-  if (backup === undefined) throw new TemporaryError('deletionPolicy "Backup" needs spec.backup', { delay: '1m' })
-  const jobName = lastBackupName(name, uid)
-  const existing = await find(client.get(Job, jobName))
+function report({ conditions }: CleanUpArgs, reason: string, message: string): void {
+  conditions.set({ type: 'Ready', status: false, reason, message })
+  conditions.set({ type: 'Progressing', status: true, reason, message })
+}
+
+/** Reports the reason. The reconciler is called again when a Job or a child changes, and after the delay of the error. */
+function wait(args: CleanUpArgs, reason: string, message: string): TemporaryError {
+  report(args, reason, message)
+  return new TemporaryError(message, { delay: '1m' })
+}
+
+const otherwise = 'change spec.deletionPolicy to Retain or Delete to go on without a backup'
+
+/** Throws until the Job of the last backup is complete. */
+async function backUp(args: CleanUpArgs): Promise<void> {
+  const { name, uid, client } = args
+  // A server that has no claim has never stored anything.
+  if ((await find(client.get(PersistentVolumeClaim, claimName(name)))) === undefined) return
+  const result = resultOf(await ensureLastBackup(args))
+  if (result === 'complete') return
+  const job = lastBackupName(name, uid)
+  if (result === 'failed')
+    throw wait(
+      args,
+      'BackupFailed',
+      `The Job "${job}" of the last backup has failed: delete the Job to repeat it, or ${otherwise}`,
+    )
+  throw wait(args, 'BackingUp', `The last backup runs in the Job "${job}". If it cannot finish, ${otherwise}`)
+}
+
+async function ensureLastBackup(args: CleanUpArgs): Promise<Job> {
+  const { name, uid, spec, client } = args
+  if (spec.backup === undefined) throw wait(args, 'BackupFailed', `spec.backup is missing: ${otherwise}`)
+  const job = lastBackupName(name, uid)
+  const existing = await find(client.get(Job, job))
   if (existing !== undefined) return existing
   try {
-    return await client.create(buildLastBackup(jobName, name, spec, backup))
+    return await client.create(buildLastBackup(job, name, spec, spec.backup))
   } catch (error) {
-    if (isAlreadyExists(error)) return await client.get(Job, jobName)
-    throw error
+    if (isAlreadyExists(error)) return await client.get(Job, job)
+    if (!(error instanceof ApiError)) throw error
+    // For example a quota, or the namespace is being deleted.
+    throw wait(
+      args,
+      'BackupFailed',
+      `The Job "${job}" of the last backup cannot be created: ${error.message}. Correct this, or ${otherwise}`,
+    )
   }
 }
 

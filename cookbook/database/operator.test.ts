@@ -161,6 +161,24 @@ test('a new database restores its backup once', async () => {
   assert.deepEqual(await cluster.list(Job), [])
 })
 
+test('a restored database is not restored again if the operator is killed before the status is written', async () => {
+  await using cluster = await startCluster({ resources: [Database], controllers: ['statefulsets'] })
+  const first = await kopf.start(cluster)
+  await cluster.create(Database, { name: 'orders', spec: { ...spec, backup, restoreFrom: 'orders/1.dump' } })
+  await cluster.until(Database, 'orders', has('Ready', 'Restoring'))
+  const { metadata } = await cluster.until(Job, 'orders-restore', () => true)
+  const failure = { type: 'error', status: 500 } as const
+  const fault = cluster.faults.add({ on: { verb: 'patch', resource: 'databases.example.com' }, effect: failure })
+  await finish(cluster, 'orders-restore', 'Complete')
+  await cluster.until(() => fault.hits > 0)
+  await first.stop()
+  assert.equal((await cluster.get(Job, 'orders-restore')).metadata.uid, metadata.uid)
+  cluster.faults.clear()
+  await using _second = await kopf.start(cluster)
+  await cluster.untilGone(Job, 'orders-restore')
+  assert.ok(isRunning(await cluster.get(Database, 'orders')))
+})
+
 test('a restore that fails is reported, and repeated when its Job is deleted', async () => {
   await using cluster = await startCluster({ resources: [Database], controllers: ['statefulsets'] })
   await using _operator = await kopf.start(cluster)
@@ -172,6 +190,57 @@ test('a restore that fails is reported, and repeated when its Job is deleted', a
   await cluster.until(Database, 'orders', has('Ready', 'Restoring'))
   await finish(cluster, 'orders-restore', 'Complete')
   await cluster.until(Database, 'orders', isRunning)
+})
+
+test('a claim that appears while the database is deleted is deleted, too', async () => {
+  await using cluster = await startCluster({ resources: [Database] })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Database, { name: 'orders', spec: { ...spec, deletionPolicy: 'Delete' } })
+  await cluster.until(StatefulSet, 'orders', () => true)
+  await cluster.patch(StatefulSet, 'orders', { metadata: { finalizers: ['example.com/hold'] } })
+  await cluster.delete(Database, 'orders')
+  await cluster.until(Database, 'orders', has('Ready', 'Deleting'))
+  // The StatefulSet controller is late.
+  const labels = { 'example.com/database': 'orders' }
+  await cluster.create(PersistentVolumeClaim, { name: 'data-orders-0', labels, spec: backups.spec ?? {} })
+  await cluster.patch(StatefulSet, 'orders', { metadata: { finalizers: null } })
+  await cluster.untilGone(Database, 'orders')
+  await cluster.untilGone(PersistentVolumeClaim, 'data-orders-0')
+})
+
+test('a database without data needs no last backup', async () => {
+  await using cluster = await startCluster({ resources: [Database] })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Database, { name: 'orders', spec: { ...spec, backup, deletionPolicy: 'Backup' } })
+  await cluster.until(StatefulSet, 'orders', () => true)
+  await cluster.delete(Database, 'orders')
+  await cluster.untilGone(Database, 'orders')
+  assert.deepEqual(await cluster.list(Job), [])
+})
+
+test('a last backup that cannot be created is reported, and the data stays', async () => {
+  await using cluster = await openCluster()
+  await using _operator = await kopf.start(cluster)
+  await createRunning(cluster, { backup, deletionPolicy: 'Backup' })
+  const refusal = { type: 'error', status: 403 } as const
+  cluster.faults.add({ on: { verb: 'create', resource: 'jobs.batch' }, effect: refusal })
+  await cluster.delete(Database, 'orders')
+  await cluster.until(Database, 'orders', has('Ready', 'BackupFailed'))
+  assert.ok(await cluster.get(PersistentVolumeClaim, 'data-orders-0'))
+  cluster.faults.clear()
+  await cluster.untilGone(Database, 'orders')
+  await cluster.untilGone(PersistentVolumeClaim, 'data-orders-0')
+})
+
+test('a server that outlives its database keeps its data', async () => {
+  await using cluster = await openCluster()
+  await using _operator = await kopf.start(cluster)
+  await createRunning(cluster, { deletionPolicy: 'Delete' })
+  await cluster.client.delete(Database, 'orders', { propagationPolicy: 'Orphan' })
+  await cluster.untilGone(Database, 'orders')
+  assert.ok(await cluster.get(StatefulSet, 'orders'))
+  assert.ok(await cluster.get(PersistentVolumeClaim, 'data-orders-0'))
+  assert.ok(await cluster.get(Secret, 'orders-credentials'))
 })
 
 test('data is deleted after the last backup, and the backups stay', async () => {
@@ -249,6 +318,24 @@ test('by default, a database of the same name has the data and the password of t
   await createRunning(cluster)
   assert.deepEqual((await cluster.get(Secret, 'orders-credentials')).data, data)
   assert.equal((await cluster.get(PersistentVolumeClaim, 'data-orders-0')).metadata.uid, metadata.uid)
+})
+
+test('the longest name is short enough for all objects, and names that no Service can have are refused', async () => {
+  await using cluster = await openCluster()
+  await using _operator = await kopf.start(cluster)
+  const name = 'd'.repeat(40)
+  await cluster.create(Database, {
+    name,
+    spec: { ...spec, backup, deletionPolicy: 'Backup', restoreFrom: 'old/1.dump' },
+  })
+  await cluster.until(Database, name, isRunning)
+  assert.ok(await cluster.until(CronJob, `${name}-backup`, () => true))
+  await cluster.delete(Database, name)
+  await untilJob(cluster, `${name}-last-backup-`)
+  await cluster.untilGone(Database, name)
+  for (const wrong of ['d'.repeat(41), '1st', 'my.orders']) {
+    await assert.rejects(cluster.create(Database, { name: wrong, spec }), /the name must have at most 40 characters/)
+  }
 })
 
 test('quantities are compared by their bytes', () => {

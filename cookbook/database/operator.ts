@@ -34,7 +34,7 @@ kopf.reconcile(
   },
   async ({ children, ...args }) => {
     const { name, namespace, spec, status, patch, conditions, client, deleting } = args
-    if (deleting) return void (await cleanUp(args))
+    if (deleting) return void (await cleanUp(args, children.get(StatefulSet, name)))
 
     const problem = await ensureCredentials(client, name)
     if (problem !== undefined) {
@@ -49,9 +49,10 @@ kopf.reconcile(
     const { backup, restoreFrom: file } = spec
     const restore = children.get(Job, restoreJobName(name))
     const restored = restore === undefined ? undefined : resultOf(restore)
-    // The status remembers that the backup was restored: the Job is deleted, and not created again.
-    if (file !== undefined && restored === 'complete') patch.status.restoredFrom = file
-    const needsRestore = file !== undefined && status.restoredFrom === undefined && restored !== 'complete'
+    // The status remembers that the backup was restored. Only when this is written, the Job is deleted: it is never created again.
+    const keepsJob = file !== undefined && status.restoredFrom === undefined
+    const needsRestore = keepsJob && restored !== 'complete'
+    if (keepsJob && restored === 'complete') patch.status.restoredFrom = file
 
     const server = children.get(StatefulSet, name)
     const state = stateOf((server?.status?.readyReplicas ?? 0) > 0, needsRestore, restored)
@@ -65,9 +66,10 @@ kopf.reconcile(
       children: [
         [buildService(name), buildServer(name, spec, templateStorageOf(server) ?? spec.storage)],
         // The server has to run before it can be restored, and is backed up when it is restored.
-        backup !== undefined && needsRestore ? [buildRestore(name, spec, backup, file)] : [],
+        backup !== undefined && keepsJob ? [buildRestore(name, spec, backup, file)] : [],
         backup === undefined ? [] : [buildBackups(name, spec, backup)],
       ],
+      ...(keepsJob && !needsRestore && { requeueAfter: '1s' }),
     }
   },
 )

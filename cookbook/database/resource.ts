@@ -96,8 +96,17 @@ export const Database = defineResource({
     { name: 'Age', path: 'metadata.creationTimestamp' },
   ],
   rules: [
-    // CronJobs have names of at most 52 characters, and the operator appends "-backup".
-    { rule: 'size(self.metadata.name) <= 40', message: 'the name must have at most 40 characters' },
+    // Jobs have names of at most 63 characters, and the operator appends "-last-backup-" and 8 more. The Service has the name itself.
+    {
+      rule: "size(self.metadata.name) <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+      message:
+        'the name must have at most 40 characters, begin with a letter, and have no dots: it is the name of a Service',
+    },
+    {
+      rule: 'has(self.spec.storageClass) == has(oldSelf.spec.storageClass)',
+      message: 'the storage class cannot be changed',
+      fieldPath: 'spec.storageClass',
+    },
     {
       rule: "self.spec.deletionPolicy != 'Backup' || has(self.spec.backup)",
       message: 'deletionPolicy "Backup" needs spec.backup',

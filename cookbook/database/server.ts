@@ -12,6 +12,11 @@ export const containerSecurity = { allowPrivilegeEscalation: false, capabilities
 
 const port = 5432
 
+/** By TCP: while the image prepares a new database, it runs a server that listens on a Unix socket only. */
+const isReady = ['pg_isready', '--host=127.0.0.1', '--username=postgres']
+/** A server that refuses connections (exit code 1) lives: its recovery after a crash can take long, and must not be interrupted. */
+const isAlive = ['sh', '-c', `${isReady.join(' ')} || test $? -eq 1`]
+
 export function buildService(name: string): Service {
   return buildObject(Service, {
     metadata: { name, labels: labelsOf(name) },
@@ -26,7 +31,6 @@ export function buildService(name: string): Service {
 export function buildServer(name: string, spec: Spec<typeof Database>, templateStorage: string): StatefulSet {
   const secret = secretName(name)
   const fromSecret = (key: string) => ({ valueFrom: { secretKeyRef: { name: secret, key } } })
-  const isReady = { exec: { command: ['pg_isready', '--username=postgres'] } }
   const container = {
     name: 'postgres',
     image: imageOf(spec),
@@ -39,8 +43,9 @@ export function buildServer(name: string, spec: Spec<typeof Database>, templateS
       { name: 'PGDATA', value: '/var/lib/postgresql/data/pgdata' },
     ],
     volumeMounts: [{ name: claimTemplate, mountPath: '/var/lib/postgresql/data' }],
-    readinessProbe: { ...isReady, periodSeconds: 5 },
-    livenessProbe: { ...isReady, initialDelaySeconds: 60, failureThreshold: 6 },
+    readinessProbe: { exec: { command: isReady }, periodSeconds: 5, timeoutSeconds: 5 },
+    startupProbe: { exec: { command: isAlive }, periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 120 },
+    livenessProbe: { exec: { command: isAlive }, timeoutSeconds: 5, failureThreshold: 6 },
     securityContext: containerSecurity,
   }
   const claim = buildObject(PersistentVolumeClaim, {

@@ -145,6 +145,23 @@ test('values of Secrets are neither logged nor in the status', async () => {
   for (const value of [password, changed, 's3cret-value', 'another-value']) assert.ok(!texts.includes(value))
 })
 
+test('two Replications of one source do not take copies from each other, and the second continues when the first is deleted', async () => {
+  await using cluster = await startTeams()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Replication, { name: 'registry', spec })
+  await untilReady(cluster, 2)
+  await cluster.create(Replication, { name: 'second', spec })
+  await cluster.until(Replication, 'second', ({ status }) => {
+    return status?.copies === 0 && status.conditions?.some(({ reason }) => reason === 'ChildRefused')
+  })
+  const copy = await cluster.get(Secret, 'registry', inA)
+  assert.equal(copy.metadata.ownerReferences?.[0]?.name, 'registry')
+  await cluster.delete(Replication, 'registry')
+  await cluster.until(Replication, 'second', ({ status }) => {
+    return status?.copies === 2 && status.conditions?.some(({ reason }) => reason === 'Replicated')
+  })
+})
+
 test('a namespace selector is written as a query', () => {
   const matchExpressions = [
     { key: 'stage', operator: 'In', values: ['dev', 'test'] },

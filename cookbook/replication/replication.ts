@@ -4,9 +4,26 @@ import { z } from 'zod'
 
 const source = z.object({
   kind: z.enum(['Secret', 'ConfigMap']),
-  namespace: z.string().min(1),
-  name: z.string().min(1),
+  namespace: z
+    .string()
+    .max(63)
+    .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/),
+  name: z
+    .string()
+    .max(253)
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/),
 })
+
+/** Keys and values of labels. The selector becomes a query, in which a comma or a bracket would have a meaning. */
+const keyPattern = '^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$'
+const labelKey = z.string().max(317).regex(new RegExp(keyPattern))
+const labelValue = z
+  .string()
+  .max(63)
+  .regex(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/)
+
+/** A schema of Kubernetes has no patterns for keys. */
+const keysRule = { rule: `self.all(key, key.matches('${keyPattern}'))`, message: 'the keys must be names of labels' }
 
 /** The same rule as in Kubernetes' own selectors. The maximums keep its cost below the limit of the API server. */
 const valuesRule = {
@@ -16,14 +33,17 @@ const valuesRule = {
 
 const labelExpression = z
   .object({
-    key: z.string().min(1).max(317),
+    key: labelKey,
     operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
-    values: z.array(z.string().max(63)).max(100).optional(),
+    values: z.array(labelValue).max(100).optional(),
   })
   .meta({ 'x-kubernetes-validations': [valuesRule] })
 
 const namespaceSelector = z.object({
-  matchLabels: z.record(z.string(), z.string()).optional(),
+  matchLabels: z
+    .record(z.string(), labelValue)
+    .meta({ maxProperties: 20, 'x-kubernetes-validations': [keysRule] })
+    .optional(),
   matchExpressions: z.array(labelExpression).max(20).optional(),
 })
 

@@ -95,6 +95,15 @@ test('a certificate that is not due is not written again after a restart', async
   expect((await read('stable-tls')).metadata.resourceVersion).toBe(before.metadata.resourceVersion)
 })
 
+test('the longest names have a certificate', async () => {
+  await project.start()
+  const name = 'c'.repeat(253)
+  const dnsNames = Array.from({ length: 50 }, (_, index) => `${index + 10}.${'host.'.repeat(48)}example`)
+  await project.cluster.create(Certificate, { name, spec: { dnsNames, secretName: name, ...times } })
+  await project.cluster.until(Certificate, name, has('Ready', 'Issued'))
+  expect((await read(name)).certificate.subjectAltName?.split(', ')).toHaveLength(50)
+})
+
 test('the API server refuses times that cannot work, and the name of the authority', async () => {
   const spec = { dnsNames: ['a.example.com'], secretName: 'a-tls', ...times }
   const create = (fields: object) =>

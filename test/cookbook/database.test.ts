@@ -93,6 +93,7 @@ test('the API server refuses changes that would lose data', async () => {
     [{ storage: '512Mi' }, 'storage can only grow'],
     [{ version: '16' }, 'the major version cannot be changed'],
     [{ restoreFrom: 'fixed/1.dump' }, 'restoreFrom cannot be changed'],
+    [{ storageClass: null }, 'the storage class cannot be changed'],
     [{ backup: null }, 'deletionPolicy "Backup" needs spec.backup'],
   ] as const
   for (const [patch, message] of messages) {

@@ -1,5 +1,6 @@
 /** The cookbook project "replication" on both clusters. A real control plane has no garbage collector: deletion is checked by owner references. */
 import { randomBytes } from 'node:crypto'
+import type { Spec } from 'kopf'
 import type { Cluster } from 'kopf/testing'
 import { afterAll, expect, test } from 'vitest'
 import kopf from '../../cookbook/replication/operator.ts'
@@ -113,4 +114,35 @@ test('the API server refuses a selector without the values that its operator nee
   const namespaceSelector = { matchExpressions: [{ key: 'team', operator: 'In' as const }] }
   const created = project.cluster.create(Replication, { name: 'incomplete', spec: { source, namespaceSelector } })
   await expect(created).rejects.toThrow('values are required for In and NotIn')
+})
+
+test('the API server refuses names and labels that would change the meaning of a request', async () => {
+  const source = { kind: 'Secret', namespace: 'default', name: 'any' } as const
+  const all = { matchLabels: {} }
+  const create = (spec: Spec<typeof Replication>) => project.cluster.create(Replication, { name: 'hostile', spec })
+  const refused = [
+    [{ source: { ...source, name: '../configmaps' }, namespaceSelector: all }, 'spec.source.name'],
+    [{ source: { ...source, namespace: 'n'.repeat(64) }, namespaceSelector: all }, 'spec.source.namespace'],
+    [{ source, namespaceSelector: { matchLabels: { team: 'a,stage=b' } } }, 'spec.namespaceSelector.matchLabels.team'],
+    [{ source, namespaceSelector: { matchLabels: { 'team,stage': 'a' } } }, 'the keys must be names of labels'],
+    [
+      { source, namespaceSelector: { matchExpressions: [{ key: '!team', operator: 'Exists' }] } },
+      'matchExpressions[0].key',
+    ],
+  ] as const
+  for (const [spec, message] of refused) await expect(create(spec as Spec<typeof Replication>)).rejects.toThrow(message)
+})
+
+test('the longest names are copied', async () => {
+  const teams = new Teams()
+  const { cluster, id } = teams
+  const name = id.padEnd(253, 'x')
+  const team = await teams.add('long')
+  const namespace = teams.source.namespace
+  await cluster.create('secrets', { name, namespace, data: toData('long') })
+  await project.start(everywhere)
+  const namespaceSelector = { matchLabels: { [id]: 'yes' } }
+  await cluster.create(Replication, { name, spec: { source: { kind: 'Secret', namespace, name }, namespaceSelector } })
+  replications.push(name)
+  await cluster.until('secrets', name, { data: toData('long') }, team)
 })
