@@ -52,6 +52,51 @@ test('the options of start and run in the reference are those of RunOptions', ()
   expect(rows).toHaveLength(actual.length)
 })
 
+test('the options of start in the guide on embedding are those of RunOptions, except those that it leaves to the reference', () => {
+  const page = readFileSync(join('docs', 'guide', 'embedding.md'), 'utf8')
+  const documented = tableAfter(page, '## Options of start').flatMap(([name]) => codeIn(name!))
+  const actual = interfaceIn(readFileSync(join('src', 'run', 'options.ts'), 'utf8'), 'RunOptions').members
+  // `lifecycle` is deprecated; `loadWorkerModule` and `stopHint` are for commands.
+  const left = ['lifecycle', 'loadWorkerModule', 'stopHint']
+  expect([...documented, ...left].sort(byName)).toEqual([...actual].sort(byName))
+})
+
+test('the arguments that callbacks do not get in the guide on filters are those of the code', () => {
+  const page = readFileSync(join('docs', 'guide', 'filters.md'), 'utf8')
+  const sentence = /Callbacks get the arguments of the handler, without ([^.]*)\./s.exec(page)![1]!
+  const source = readFileSync(join('src', 'handlers', 'args', 'args.ts'), 'utf8')
+  const omitted = /type FilterArgs<A> = Omit<\s+A,(.*?)^>/ms.exec(source)![1]!
+  const ofAttempts = interfaceIn(source, 'AttemptArgs').members
+  const named = [...omitted.matchAll(/'(\w+)'/g)].map((match) => match[1]!)
+  expect(codeIn(sentence).sort(byName)).toEqual([...ofAttempts, ...named].sort(byName))
+})
+
+test('the methods of the client in the reference are those of the interface', () => {
+  const rows = tableAfter(reference('client'), '## Methods')
+  const source = readFileSync(join('src', 'client', 'client.ts'), 'utf8')
+  const body = /^export interface Client \{\n(.*?)^\}/ms.exec(source)![1]!
+  const actual = [...body.matchAll(/^ {2}(\w+)[<(]/gm)].map((match) => match[1]!)
+  expect(actual.length).toBeGreaterThan(5)
+  expect(rows.map(([call]) => /^`(\w+)/.exec(call!)![1]!).sort(byName)).toEqual([...new Set(actual)].sort(byName))
+})
+
+test.each([
+  ['AnnotationsProgressStorage', 'progress-storage.ts'],
+  ['StatusProgressStorage', 'progress-storage.ts'],
+  ['AnnotationsDiffBaseStorage', 'diffbase-storage.ts'],
+  ['StatusDiffBaseStorage', 'diffbase-storage.ts'],
+])('the options of %s in the reference, with their defaults, are those of the code', (name, file) => {
+  const source = readFileSync(join('src', 'persistence', file), 'utf8')
+  const row = reference('storages')
+    .split('\n')
+    .find((line) => line.startsWith(`| \`${name}\``))!
+  const documented = [...row.split('|')[3]!.matchAll(/`(\w+)` \(`([^`]+)`\)/g)].map(([, option, value]) =>
+    /^(?:true|false)$/.test(value!) ? `${option} = ${value}` : `${option} = '${value}'`,
+  )
+  const actual = new RegExp(`class ${name} .*?const \\{ (.*?) \\} = options`, 's').exec(source)![1]!
+  expect(documented).toEqual(actual.split(', '))
+})
+
 test('the options of an operator in the reference are those of OperatorOptions', () => {
   const rows = tableAfter(reference('handlers-and-options'), '## Options of the operator')
   const actual = interfaceIn(readFileSync(join('src', 'operator.ts'), 'utf8'), 'OperatorOptions').members
@@ -160,6 +205,30 @@ describe('the commands in the documentation', () => {
   test('the reference has a section for each command, and no other', () => {
     const sections = [...reference('cli').matchAll(/^## kopf (.*)$/gm)].map((match) => match[1]!)
     expect(sections.sort(byName)).toEqual(names.sort(byName))
+  })
+
+  test('every option in a sentence about a command exists', () => {
+    const all = commands.flatMap((command) => [command, ...command.commands])
+    const flags = [...all, createProgram()].flatMap(({ options }) =>
+      options.flatMap(({ short, long }) => [short, long]),
+    )
+    const known = new Set([...flags, '-h', '--help'])
+    // Options of kubectl, Helm, Node, npm and the benchmarks.
+    const others = /^--(?:values|take-ownership|max-old-space-size|cascade|field-selector|provenance|quick|with-crds)\b/
+    const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...listPages()].filter(
+      (page) => !/decisions/.test(page),
+    )
+    const unknown = pages.flatMap((page) =>
+      [
+        ...readFileSync(page, 'utf8')
+          .replaceAll(/^ *```.*?^ *```/gms, '')
+          .matchAll(/`(?:(?:npx )?kopf [a-z ]+ )?(--?[a-zA-Z][\w-]*)/g),
+      ]
+        .map((match) => match[1]!)
+        .filter((flag) => !known.has(flag) && !others.test(flag))
+        .map((flag) => `${page}: ${flag}`),
+    )
+    expect(unknown).toEqual([])
   })
 
   test('every command that a page mentions exists', () => {
