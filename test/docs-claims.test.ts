@@ -207,6 +207,13 @@ describe('the commands in the documentation', () => {
     expect(sections.sort(byName)).toEqual(names.sort(byName))
   })
 
+  test('the page "Kopf names and their counterparts" lists every command that Kopf does not have', () => {
+    const page = readFileSync(join('docs', 'from-kopf', 'names.md'), 'utf8')
+    const listed = tableAfter(page, 'New commands:').map(([command]) => /`kopf ([a-z ]+)`/.exec(command!)![1]!)
+    const ofKopf = ['run', 'freeze', 'resume']
+    expect([...listed, ...ofKopf].sort(byName)).toEqual([...names].filter((name) => name !== 'help').sort(byName))
+  })
+
   test('every option in a sentence about a command exists', () => {
     const all = commands.flatMap((command) => [command, ...command.commands])
     const flags = [...all, createProgram()].flatMap(({ options }) =>
