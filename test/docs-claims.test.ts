@@ -1,9 +1,9 @@
 /**
- * Compares claims of the documentation with the code: the options of `start` and `run`, the arguments and options of each handler type, the
- * commands of the command line, and the quoted log lines.
+ * Compares claims of the documentation with the code: the options of `start` and `run`, the arguments and options of each handler type, and the
+ * commands of the command line. Quoted log lines: docs-log-lines.test.ts. Quoted YAML and limits: docs-quotations.test.ts.
  */
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { listPages } from '../docs/.vitepress/pages.ts'
 import { createProgram } from '../src/cli/program.ts'
@@ -64,6 +64,51 @@ test.each(['README.md', 'docs/index.md', 'docs/guide/getting-started.md', 'docs/
     expect(text).toContain('\n```shell\nnpm create kopf@latest my-operator && cd my-operator && npm run dev\n```\n')
   },
 )
+
+test('the options of start in the guide on embedding are those of RunOptions, except those that it leaves to the reference', () => {
+  const page = readFileSync(join('docs', 'guide', 'embedding.md'), 'utf8')
+  const documented = tableAfter(page, '## Options of start').flatMap(([name]) => codeIn(name!))
+  const actual = interfaceIn(readFileSync(join('src', 'run', 'options.ts'), 'utf8'), 'RunOptions').members
+  // `lifecycle` is deprecated; `loadWorkerModule` and `stopHint` are for commands.
+  const left = ['lifecycle', 'loadWorkerModule', 'stopHint']
+  expect([...documented, ...left].sort(byName)).toEqual([...actual].sort(byName))
+})
+
+test('the arguments that callbacks do not get in the guide on filters are those of the code', () => {
+  const page = readFileSync(join('docs', 'guide', 'filters.md'), 'utf8')
+  const sentence = /Callbacks get the arguments of the handler, without ([^.]*)\./s.exec(page)![1]!
+  const source = readFileSync(join('src', 'handlers', 'args', 'args.ts'), 'utf8')
+  const omitted = /type FilterArgs<A> = Omit<\s+A,(.*?)^>/ms.exec(source)![1]!
+  const ofAttempts = interfaceIn(source, 'AttemptArgs').members
+  const named = [...omitted.matchAll(/'(\w+)'/g)].map((match) => match[1]!)
+  expect(codeIn(sentence).sort(byName)).toEqual([...ofAttempts, ...named].sort(byName))
+})
+
+test('the methods of the client in the reference are those of the interface', () => {
+  const rows = tableAfter(reference('client'), '## Methods')
+  const source = readFileSync(join('src', 'client', 'client.ts'), 'utf8')
+  const body = /^export interface Client \{\n(.*?)^\}/ms.exec(source)![1]!
+  const actual = [...body.matchAll(/^ {2}(\w+)[<(]/gm)].map((match) => match[1]!)
+  expect(actual.length).toBeGreaterThan(5)
+  expect(rows.map(([call]) => /^`(\w+)/.exec(call!)![1]!).sort(byName)).toEqual([...new Set(actual)].sort(byName))
+})
+
+test.each([
+  ['AnnotationsProgressStorage', 'progress-storage.ts'],
+  ['StatusProgressStorage', 'progress-storage.ts'],
+  ['AnnotationsDiffBaseStorage', 'diffbase-storage.ts'],
+  ['StatusDiffBaseStorage', 'diffbase-storage.ts'],
+])('the options of %s in the reference, with their defaults, are those of the code', (name, file) => {
+  const source = readFileSync(join('src', 'persistence', file), 'utf8')
+  const row = reference('storages')
+    .split('\n')
+    .find((line) => line.startsWith(`| \`${name}\``))!
+  const documented = [...row.split('|')[3]!.matchAll(/`(\w+)` \(`([^`]+)`\)/g)].map(([, option, value]) =>
+    /^(?:true|false)$/.test(value!) ? `${option} = ${value}` : `${option} = '${value}'`,
+  )
+  const actual = new RegExp(`class ${name} .*?const \\{ (.*?) \\} = options`, 's').exec(source)![1]!
+  expect(documented).toEqual(actual.split(', '))
+})
 
 test('the options of an operator in the reference are those of OperatorOptions', () => {
   const rows = tableAfter(reference('handlers-and-options'), '## Options of the operator')
@@ -175,6 +220,37 @@ describe('the commands in the documentation', () => {
     expect(sections.sort(byName)).toEqual(names.sort(byName))
   })
 
+  test('the page "Kopf names and their counterparts" lists every command that Kopf does not have', () => {
+    const page = readFileSync(join('docs', 'from-kopf', 'names.md'), 'utf8')
+    const listed = tableAfter(page, 'New commands:').map(([command]) => /`kopf ([a-z ]+)`/.exec(command!)![1]!)
+    const ofKopf = ['run', 'freeze', 'resume']
+    expect([...listed, ...ofKopf].sort(byName)).toEqual([...names].filter((name) => name !== 'help').sort(byName))
+  })
+
+  test('every option in a sentence about a command exists', () => {
+    const all = commands.flatMap((command) => [command, ...command.commands])
+    const flags = [...all, createProgram()].flatMap(({ options }) =>
+      options.flatMap(({ short, long }) => [short, long]),
+    )
+    const known = new Set([...flags, '-h', '--help'])
+    // Options of kubectl, Helm, Node, npm and the benchmarks.
+    const others = /^--(?:values|take-ownership|max-old-space-size|cascade|field-selector|provenance|quick|with-crds)\b/
+    const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...listPages()].filter(
+      (page) => !/decisions/.test(page),
+    )
+    const unknown = pages.flatMap((page) =>
+      [
+        ...readFileSync(page, 'utf8')
+          .replaceAll(/^ *```.*?^ *```/gms, '')
+          .matchAll(/`(?:(?:npx )?kopf [a-z ]+ )?(--?[a-zA-Z][\w-]*)/g),
+      ]
+        .map((match) => match[1]!)
+        .filter((flag) => !known.has(flag) && !others.test(flag))
+        .map((flag) => `${page}: ${flag}`),
+    )
+    expect(unknown).toEqual([])
+  })
+
   test('every command that a page mentions exists', () => {
     const pages = ['README.md', ...listPages()].filter((page) => !page.startsWith(join('docs', 'decisions')))
     const unknown = pages.flatMap((page) =>
@@ -185,187 +261,6 @@ describe('the commands in the documentation', () => {
     )
     expect(unknown).toEqual([])
   })
-})
-
-/** A text with placeholders, as a pattern for log lines. */
-interface Template {
-  /** The longest fixed part, for a quick first look. */
-  readonly longest: string
-  readonly pattern: RegExp
-  /** The pattern of a whole log line, with fields at its end. */
-  readonly whole: RegExp
-  /** The text without placeholders: short texts match too much. */
-  readonly fixed: string
-}
-
-/** The string and template literals of a source text, by a small scanner: comments are skipped, and templates may be nested. */
-function templatesIn(source: string): Template[] {
-  const found: string[][] = []
-  let at = 0
-
-  function scanCode(end: string): void {
-    let depth = 0
-    while (at < source.length) {
-      const char = source[at]!
-      if (char === end && depth === 0) return
-      if (char === '{') depth += 1
-      if (char === '}') depth -= 1
-      if (source.startsWith('//', at)) at = indexOrEnd('\n')
-      else if (source.startsWith('/*', at)) at = indexOrEnd('*/') + 1
-      else if (char === "'" || char === '"') scanString(char)
-      else if (char === '`') scanTemplate()
-      at += 1
-    }
-  }
-  function indexOrEnd(text: string): number {
-    const index = source.indexOf(text, at + 1)
-    return index < 0 ? source.length : index
-  }
-  function scanString(quote: string): void {
-    let text = ''
-    for (at += 1; at < source.length && source[at] !== quote && source[at] !== '\n'; at += 1) {
-      if (source[at] === '\\') at += 1
-      text += source[at]
-    }
-    found.push([text])
-  }
-  function scanTemplate(): void {
-    const parts = ['']
-    for (at += 1; at < source.length && source[at] !== '`'; at += 1) {
-      if (source.startsWith('${', at)) {
-        at += 2
-        scanCode('}')
-        parts.push('')
-      } else {
-        if (source[at] === '\\') at += 1
-        parts.push(`${parts.pop()}${source[at]}`)
-      }
-    }
-    found.push(parts)
-  }
-
-  scanCode('')
-  return found.filter((parts) => parts.some((part) => part !== '')).map(toTemplate)
-}
-
-function toTemplate(parts: readonly string[]): Template {
-  const escaped = parts.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('\n', ' '))
-  const source = escaped.join('.*')
-  return {
-    longest: parts.reduce((a, b) => (b.length > a.length ? b : a)),
-    pattern: new RegExp(source),
-    whole: new RegExp(`^${source}(?: \\w+=.*)?$`),
-    fixed: parts.join('').trim(),
-  }
-}
-
-function listSources(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.includes('generated'))
-    .map((path) => join(folder, path))
-}
-
-/** Eight characters of fixed text make a match by chance improbable. A template may be a part of a composed message. */
-function isOfFramework(line: string, templates: readonly Template[]): boolean {
-  return templates.some(({ longest, pattern }) => {
-    const [matched = ''] = line.includes(longest) ? (pattern.exec(line) ?? []) : []
-    return matched.length >= line.length / 3
-  })
-}
-
-/** A log line of a sample is one of its texts, possibly followed by fields: `Starting engine="postgres"`. */
-function isOfSample(line: string, templates: readonly Template[]): boolean {
-  if (subjects.test(line)) return false
-  return templates.some(({ longest, whole, fixed }) => fixed !== '' && line.includes(longest) && whole.test(line))
-}
-
-/** Only the framework logs lines that begin like this. */
-const subjects =
-  /^(?:Handler|Daemon|Timer|Reconciler|Activity|Indexer|Creation|Updating|Deletion|Resuming) (?:['"…]|is processed)/
-
-const full = /^\[\d{4}-\d\d-\d\d [\d:,.]+\] \S+ +\[[A-Z]+ *\] (?:\[\S+\] )?(.+)$/
-const short = /^\d\d:\d\d:\d\d (?:DEBUG|INFO|WARN|WARNING|ERROR) +(?:[a-z0-9][\w.-]*(?:\/[\w.-]+)? {2})?(.+)$/
-
-/** The messages of log lines in blocks without a language. */
-function logMessagesOf(page: string): string[] {
-  const blocks = [...page.matchAll(/^ *```(\w*)\n(.*?)^ *```/gms)].filter(([, language]) => language === '')
-  return blocks
-    .flatMap(([, , text]) => text!.split('\n'))
-    .map((line) => (full.exec(line.trim()) ?? short.exec(line.trim()))?.[1])
-    .filter((message) => message !== undefined)
-}
-
-function proseOf(page: string): string {
-  return page.replaceAll(/^ *```.*?^ *```/gms, '')
-}
-
-/** Log messages in sentences and tables: `Handler 'create' succeeded.` */
-function inlineMessagesOf(page: string): string[] {
-  return [...proseOf(page).matchAll(/`([^`\n]+)`|"([^"\n]+)"/g)]
-    .map(([, code, quote]) => (code ?? quote)!)
-    .filter((text) => subjects.test(text))
-}
-
-const templatesOfFolder = new Map<string, Template[]>()
-
-function templatesUnder(folder: string): Template[] {
-  const known = templatesOfFolder.get(folder)
-  if (known !== undefined) return known
-  const files = listSources(folder).filter((path) => !path.includes('node_modules'))
-  const templates = files.flatMap((path) => templatesIn(readFileSync(path, 'utf8')))
-  templatesOfFolder.set(folder, templates)
-  return templates
-}
-
-/**
- * The texts of a page's own code: its blocks, the edits that the tutorial asks for (`would like`), and the files of its folder. Pages of
- * the manual also quote the examples; a short text of an example would match too much.
- */
-function samplesOf(page: string, text: string): Template[] {
-  const blocks = [...text.matchAll(/^ *```(?:ts|js|diff)\n(.*?)^ *```/gms)].map((match) => match[1]!)
-  const edits = page.startsWith(join('docs', 'tutorial')) ? codeIn(proseOf(text)).map((span) => ['', span, '']) : []
-  const shown = [...blocks.flatMap(templatesIn), ...edits.map(toTemplate)]
-  if (/^(?:examples|cookbook)\/\d?[^/]+\//.test(page)) return [...shown, ...templatesUnder(dirname(page))]
-  return [...shown, ...templatesUnder('examples').filter(({ fixed }) => fixed.length > 5)]
-}
-
-test('every log line that a page quotes is a message of the framework, or of the sample on the page', {
-  timeout: 60_000,
-}, () => {
-  const templates = templatesUnder('src').filter(({ fixed }) => fixed.length >= 8)
-  const quoted = ['README.md', ...listPages()].flatMap((page) => {
-    const text = readFileSync(page, 'utf8')
-    const messages = [...logMessagesOf(text), ...inlineMessagesOf(text)]
-    const samples = messages.length === 0 ? [] : samplesOf(page, text)
-    return messages.map((message) => ({ page, message, samples }))
-  })
-  expect(quoted.length).toBeGreaterThan(50)
-  const unknown = quoted.filter(
-    ({ message, samples }) => !isOfFramework(message, templates) && !isOfSample(message, samples),
-  )
-  expect(unknown.map(({ page, message }) => `${page}: ${message}`)).toEqual([])
-})
-
-/** Lines of other programs that the page on troubleshooting quotes: the API server, kubectl, and columns of `kopf explain`. */
-const foreign = /^(?:Internal error occurred|Error from server|NAME|databases-|\d{4}-| {2})/
-
-test('every message that the page on troubleshooting quotes is one of the framework', { timeout: 60_000 }, () => {
-  const page = readFileSync(join('docs', 'operate', 'troubleshooting.md'), 'utf8')
-  const blocks = [...page.matchAll(/^ *```(\w*)\n(.*?)^ *```/gms)]
-    .filter(([, language]) => language === '')
-    .flatMap(([, , text]) => text!.split('\n').slice(0, -1))
-  const lines = blocks.filter((line) => !foreign.test(line)).map((line) => line.replace(/^\[\S+\] /, ''))
-  const cells = [...tableAfter(page, '| log line'), ...tableAfter(page, '| exit code')].flatMap(([first]) =>
-    codeIn(first!),
-  )
-  const quoted = [...lines, ...cells.filter((cell) => /^[A-Z]\w+ /.test(cell) && !cell.startsWith('JavaScript'))]
-  expect(quoted.length).toBeGreaterThan(18)
-  const templates = templatesUnder('src').filter(({ fixed }) => fixed.length >= 8)
-  const sources = listSources('src').map((path) => readFileSync(path, 'utf8'))
-  // A quotation with gaps, or without its end: each part is in the source.
-  const isInSource = (line: string) =>
-    line.split('…').every((part) => sources.some((source) => source.includes(part.trim())))
-  expect(quoted.filter((line) => !isOfFramework(line, templates) && !isInSource(line))).toEqual([])
 })
 
 /** A project has the command in node_modules only, so a bare `kopf` is not found. */

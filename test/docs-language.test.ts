@@ -19,6 +19,13 @@ test.each([
     ['write "its own …", "your own …" or "a separate …"', 'use a heading that a reader would search for'],
   ],
   ['| `a` | What the handler returns. |', ['start the sentence with its subject']],
+  ['- **Data.** Whatever is stored is read back.', ['start the sentence with its subject']],
+  ['The definition of the resource is installed first.', ['write "CRD"']],
+  ['It trusts the authority in the Secret.', ['write "CA", or "permission"']],
+  ['The object goes under its daemon.', ['write "is deleted while …"']],
+  ['```ts\nhandle() // nobody calls this\n```', ['name the person or the program: "a user", "another operator"']],
+  ['## Tell who was missed', ['use a heading that a reader would search for']],
+  ['## When it cannot be', ['use a heading that a reader would search for']],
 ])('the language check finds %j', (text, expected) => {
   expect(advices(text)).toEqual(expected)
 })
@@ -28,6 +35,9 @@ test.each([
   'What is an operator?',
   '## What is an operator?',
   '`nobody` is a user of Linux.',
+  '## When the operator stops',
+  'x509: certificate signed by unknown authority',
+  'The CA is a certificate authority.',
   '```\nWhoever reads this: it is output.\n```',
   '<!-- language: allow -->\nThe book is called "Whoever".',
 ])('the language check accepts %j', (text) => {

@@ -121,7 +121,7 @@ describe('release of all objects', { timeout: 60_000 }, () => {
     await create('far', [ours], 'other')
     const here = await release('cm', '--all', '--yes')
     expect(here).toMatchObject({ exit: 0, stdout: 'Released 2 objects.\n' })
-    expect(here.stderr).toContain('from 2 objects:\n  default/one\n  default/two\n')
+    expect(here.stderr).toContain('will be removed from 2 objects:\n  default/one\n  default/two\n')
     expect(await Promise.all(['one', 'two', 'free'].map(finalizersOf))).toEqual([[], ['x/y'], ['x/y']])
     expect(await release('cm', '--all', '-A', '-y')).toMatchObject({ exit: 0, stdout: 'Released 1 object.\n' })
   })

@@ -1,7 +1,7 @@
 /**
  * `npm run check:language`: finds words and sentence patterns in the documentation that a reader has to read twice, and says what to write
- * instead. It reads the pages of docs/, the Markdown files of the repository, and comments in the files that users copy: examples, cookbook and
- * templates. A line is allowed by `<!-- language: allow -->` on that line or on the line before it (`// language: allow` in code).
+ * instead. It reads the pages of docs/ (the help texts of the commands are in docs/reference/cli.md), the Markdown files of the repository, comments
+ * in code blocks, and comments in the files that users copy: examples, cookbook and templates. A line is allowed by `<!-- language: allow -->` on that line or on the line before it (`// language: allow` in code).
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,11 +9,13 @@ import { join } from 'node:path'
 interface Rule {
   readonly pattern: RegExp
   readonly advice: string
+  /** Files in which the word is right. */
+  readonly except?: RegExp
 }
 
 const rules: readonly Rule[] = [
   {
-    pattern: /\b(?:whoever|nobody|somebody|whomever)\b/i,
+    pattern: /\b(?:whoever|nobody|somebody|whom|whomever)\b/i,
     advice: 'name the person or the program: "a user", "another operator"',
   },
   { pattern: /\banew\b/i, advice: 'write "again"' },
@@ -48,12 +50,36 @@ const rules: readonly Rule[] = [
   { pattern: /\bone's\b/i, advice: 'write "your"' },
   { pattern: /\b(?:objects?|it|one|pods?|they) (?:goes|go)(?=[,.;:]| when\b| with\b)/i, advice: 'write "is deleted"' },
   { pattern: /\bthe way of\b/i, advice: 'write "like"' },
+  { pattern: /\b(?:goes|go) under\b/i, advice: 'write "is deleted while …"' },
+  { pattern: /\b(?:has|have|had) gone\b(?! back)/i, advice: 'write "is deleted" or "is closed"' },
+  { pattern: /\basked to go\b/i, advice: 'write "is stopped"' },
+  { pattern: /\b(?:take|takes|taken|took) up (?:again|where|its|their)\b/i, advice: 'write "resume" or "continue"' },
+  { pattern: /\b(?:goes|went) on\b/i, advice: 'write "continue"' },
+  { pattern: /\b(?:one|none|some) of what\b/i, advice: 'name the things' },
+  {
+    pattern:
+      /\b(?:resource|kind) definitions?\b|\bdefinitions? of (?:a|the|its|your|their|all|these) (?:custom )?(?:resource|kind)s?\b/i,
+    advice: 'write "CRD"',
+  },
+  {
+    pattern: /(?<!\bcertificate )(?<!\bunknown )\bauthorit(?:y|ies)\b/i,
+    advice: 'write "CA", or "permission"',
+    except: /^cookbook\/certificates\//,
+  },
+  {
+    pattern:
+      /\b(?:a|the) text (?:of (?:a|the|its) (?:label|annotation|field|value|key)|field)\b|\blist of texts\b|\bas a text\b/i,
+    advice: 'write "string"',
+  },
+  { pattern: /\bpowers\b|\bpower over\b/i, advice: 'write "permission" or "access to"' },
+  { pattern: /\b(?:porter|ledger|agenda|the hall|rooms)\b/i, advice: 'use the word of the glossary' },
   { pattern: /\bnone of (?:its|their|your) business\b/i, advice: 'say which objects are ignored' },
 ]
 
 /** A sentence that begins with a free relative clause: "What they return is stored." A question is fine. */
-const relative = /(?:^|[.!?:] |^[-*] |\| )(What(?:ever)?|Whichever|Whose|Who) (?![^.|]*\?)[^.|]*[.|]/
-const heading = /^#+ (?:What(?! is new\b)|Who|Whose|Of|And|But|If|Those|That)\b.*(?<!\?)$/
+const relative = /(?:^|[.!?:][*_)]* |^[-*] |\| )(What(?:ever)?|Whichever|Whose|Who) (?![^.|]*\?)[^.|]*[.|]/
+const heading =
+  /^#+ (?:(?:What(?! is new\b)|Who|Whose|Of|And|But|If|Those|That|Tell)\b|When (?:it|they|that) |\w+ that want\b).*(?<!\?)$/
 
 interface Finding {
   readonly file: string
@@ -68,7 +94,9 @@ export function checkLanguage(file: string, text: string): Finding[] {
   const lines = file.endsWith('.md') ? proseOf(prose) : commentsOf(text)
   return lines.flatMap((line, index) => {
     if (isAllowed(lines[index]!) || isAllowed(lines[index - 1] ?? '')) return []
-    const found = rules.filter(({ pattern }) => pattern.test(line)).map(({ advice }) => advice)
+    const found = rules
+      .filter(({ pattern, except }) => pattern.test(line) && except?.test(file) !== true)
+      .map(({ advice }) => advice)
     if (relative.test(line)) found.push('start the sentence with its subject')
     if (heading.test(line)) found.push('use a heading that a reader would search for')
     return found.map((advice) => ({ file, line: index + 1, text: line.trim(), advice }))
@@ -79,21 +107,28 @@ function isAllowed(line: string): boolean {
   return line.includes('language: allow')
 }
 
-/** The lines of a Markdown file, with empty lines for code. */
+/** The lines of a Markdown file; of code in a language only the comments, and nothing of other blocks, which are output. */
 function proseOf(text: string): string[] {
   let fence: string | undefined
+  let hasComments = false
   return text.split('\n').map((line) => {
-    const mark = /^\s*(```+|~~~+)/.exec(line)?.[1]
+    const [, mark, language] = /^\s*(```+|~~~+)(\w*)/.exec(line) ?? []
     if (mark !== undefined && (fence === undefined || line.trim() === fence)) {
       fence = fence === undefined ? mark : undefined
+      hasComments = /^(?:ts|js|yaml|dockerfile|shell)$/.test(language!)
       return ''
     }
-    return fence === undefined ? line.replaceAll(/`[^`]*`/g, '`…`') : ''
+    if (fence === undefined) return line.replaceAll(/`[^`]*`/g, '`…`')
+    return hasComments ? commentOf(line) : ''
   })
 }
 
 function commentsOf(text: string): string[] {
-  return text.split('\n').map((line) => /(?:^|\s)(?:\/\/|\/?\*\*?|#)\s(.*)$/.exec(line)?.[1] ?? '')
+  return text.split('\n').map(commentOf)
+}
+
+function commentOf(line: string): string {
+  return /(?:^|\s)(?:\/\/|\/?\*\*?|#)\s(.*)$/.exec(line)?.[1] ?? ''
 }
 
 const roots = ['docs', 'examples', 'cookbook', 'templates', 'packages', 'bench', '.github']

@@ -111,7 +111,7 @@ async function isConfirmed(
     .map((one) => `  ${printable(nameOf(one))}${one.isDeleting ? ' (being deleted)' : ''}`)
   if (held.length > maxShown) lines.push(`  … and ${held.length - maxShown} more`)
   const notDeleting = held.filter(({ isDeleting }) => !isDeleting).length
-  printNote(`Removing the finalizer "${printable(finalizer)}" from ${count(held.length)}:\n${lines.join('\n')}`)
+  printNote(`The finalizer "${printable(finalizer)}" will be removed from ${count(held.length)}:\n${lines.join('\n')}`)
   if (notDeleting > 0)
     printNote(`Not being deleted: ${notDeleting} of ${held.length}. A running operator adds the finalizer again.`)
   if (args.dryRun) {

@@ -11,7 +11,7 @@ const maxBudget = 512 * mebibyte
 /** The maximum number of waiting reviews. */
 const maxWaiting = 256
 
-/** Half of the heap. The 320 MiB of old space that `kopf manifests` sets for a container with 512Mi give a budget of 184 MiB. */
+/** Half of the heap: with the 320 MiB for old objects that `kopf manifests` sets, Node has a heap of about 370 MiB, and this gives about 180 MiB. */
 export function defaultBudgetBytes(): number {
   return Math.min(getHeapStatistics().heap_size_limit / 2, maxBudget)
 }
