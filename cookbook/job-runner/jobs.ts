@@ -10,8 +10,9 @@ export interface Owner {
 }
 
 /**
- * The name is the same whenever it is computed, so that no attempt runs twice. With a part of the uid, the Jobs of two workflows never have the same
- * name: neither "a" with the task "b-c" and "a-b" with the task "c", nor a workflow that was deleted and created again.
+ * The name is the same whenever it is computed, so that no attempt runs twice. A part of the uid distinguishes the workflow "a" with the task "b-c"
+ * from "a-b" with the task "c", and a workflow from an earlier one of the same name. Should two uids begin alike, the reconciler refuses to take over
+ * the Job of the other workflow.
  */
 export const jobName = ({ name, uid }: Owner, task: string, attempt: number) =>
   `${name}-${task}-${uid.slice(0, 5)}-${attempt}`

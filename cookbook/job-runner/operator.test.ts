@@ -102,6 +102,19 @@ test('after a failure, dependent tasks are skipped and independent ones still ru
   assert.equal(failed.status?.tasks?.[0]?.message, 'BackoffLimitExceeded')
 })
 
+test('long messages of Jobs do not fill the status', async () => {
+  await using cluster = await startCluster({ resources: [Workflow] })
+  await using _operator = await kopf.start(cluster)
+  await createWorkflow(cluster, [task('verbose')])
+  const [job] = await cluster.until(Job, {}, (jobs) => jobs.length === 1)
+  assert.ok(job)
+  const conditions = [{ type: 'Failed', status: 'True', reason: 'PodFailurePolicy', message: 'x'.repeat(30_000) }]
+  await cluster.client.patch(Job, job.metadata.name, { status: { conditions } }, { subresource: 'status' })
+  const { status } = await cluster.until(Workflow, 'nightly', isIn('Failed'))
+  assert.match(status?.tasks?.[0]?.message ?? '', /^PodFailurePolicy: x{900,}$/)
+  assert.equal(status?.tasks?.[0]?.message?.length, 1000)
+})
+
 test('a restarted operator goes on where it was, and repeats nothing', async () => {
   await using cluster = await startCluster({ resources: [Workflow] })
   const first = await kopf.start(cluster)

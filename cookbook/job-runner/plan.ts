@@ -30,6 +30,9 @@ export function planTasks(
   return states
 }
 
+/** The status has the messages of up to 100 tasks, and an object can have about 1.5 MB. */
+const maxMessage = 1000
+
 export const isFinished = ({ phase }: TaskState) => phase !== 'Pending' && phase !== 'Running'
 
 /** The state of a task that cannot run: it waits, or never runs. */
@@ -58,7 +61,7 @@ function planAttempts(workflow: Owner, { name, retries }: Task, jobs: Jobs, stor
     const completionTime = end.lastTransitionTime
     const times = completionTime === undefined ? {} : { completionTime }
     if (end.type === 'Complete') return { ...state, ...times, phase: 'Succeeded' }
-    const message = [end.reason ?? 'Failed', end.message].filter(Boolean).join(': ')
+    const message = [end.reason ?? 'Failed', end.message].filter(Boolean).join(': ').slice(0, maxMessage)
     if (attempts > retries) return { ...state, ...times, phase: 'Failed', message }
   }
 }

@@ -182,10 +182,70 @@ test('the webhook refuses what a team must not have, in words', async () => {
     create('other', { prefix: 'shop' }),
     /teams.example.com" denied the request: the namespace "shop-dev" belongs to the team "shop"/,
   )
+})
+
+test('without the webhook, the API server refuses a changed prefix, and names that cannot be labels', async () => {
+  await using cluster = await startCluster({ resources: [Team] })
+  await cluster.create(Team, shop)
   await assert.rejects(
     cluster.patch(Team, 'shop', { spec: { prefix: 'store' } }),
-    /spec.prefix cannot be changed from "shop" to "store": namespaces cannot be renamed; create another team/,
+    /the prefix cannot be changed: namespaces cannot be renamed; create another team/,
   )
+  const long = { name: 'x'.repeat(64), spec: { ...shop.spec, prefix: 'x' } }
+  await assert.rejects(cluster.create(Team, long), /the name must have at most 63 characters/)
+  for (const environment of ['-dev', 'dev-', 'Dev', '']) {
+    const named = { name: 'other', spec: { ...shop.spec, environments: [environment] } }
+    await assert.rejects(cluster.create(Team, named), /spec.environments/)
+  }
+})
+
+test('a team that was changed without the webhook gets no larger quota', async () => {
+  await using cluster = await startCluster({ resources: [Team] })
+  const first = await kopf.start(cluster)
+  await cluster.create(Team, one)
+  await cluster.until('resourcequotas', 'team', () => true, inNamespace('shop'))
+  await cluster.settled()
+  await first.stop()
+  await cluster.patch(Team, 'shop', { spec: { quota: { cpu: 999 } } })
+  await using _second = await kopf.start(cluster)
+  await cluster.until(Team, 'shop', ({ status }) => status?.conditions?.[0]?.reason === 'Invalid')
+  await cluster.settled()
+  const { spec } = await cluster.get('resourcequotas', 'team', inNamespace('shop'))
+  assert.equal(spec?.hard?.['requests.cpu'], '8')
+})
+
+test('a namespace that is being deleted is not ready, and is created again', async () => {
+  await using cluster = await startCluster({ resources: [Team] })
+  await using operator = await kopf.start(cluster)
+  await operator.ready
+  await cluster.create(Team, one)
+  await untilReady(cluster, 'shop')
+  const metadata = { finalizers: ['example.com/hold'] }
+  await cluster.create('configmaps', { name: 'held', namespace: 'shop', metadata })
+  const { metadata: first } = await cluster.get('namespaces', 'shop')
+  await cluster.delete('namespaces', 'shop')
+  await cluster.until(Team, 'shop', ({ status }) => status?.conditions?.[0]?.reason === 'NamespaceTerminating')
+  await cluster.patch('configmaps', 'held', { metadata: { finalizers: null } }, inNamespace('shop'))
+  await cluster.until('namespaces', 'shop', ({ metadata }) => metadata.uid !== first.uid)
+  const { status } = await untilReady(cluster, 'shop')
+  assert.deepEqual(status?.namespaces, ['shop'])
+  await cluster.until('resourcequotas', 'team', () => true, inNamespace('shop'))
+})
+
+test('a namespace without its label is left alone, with the objects in it', async () => {
+  await using cluster = await startCluster({ resources: [Team] })
+  await using operator = await kopf.start(cluster)
+  await operator.ready
+  await cluster.create(Team, { ...one, spec: { ...one.spec, deletionPolicy: 'Delete' } })
+  await cluster.until('rolebindings.rbac.authorization.k8s.io', 'team-edit', () => true, inNamespace('shop'))
+  await cluster.settled()
+  await cluster.patch('namespaces', 'shop', { metadata: { labels: { [teamLabel]: null } } })
+  await cluster.until(Team, 'shop', ({ status }) => status?.conditions?.[0]?.reason === 'NamespaceTaken')
+  await cluster.delete(Team, 'shop')
+  await cluster.untilGone(Team, 'shop')
+  await cluster.settled()
+  assert.equal((await cluster.get('namespaces', 'shop')).metadata.deletionTimestamp, undefined)
+  await cluster.get('resourcequotas', 'team', inNamespace('shop'))
 })
 
 test('the webhook does not review changes of metadata, so that a team can always be deleted', async () => {

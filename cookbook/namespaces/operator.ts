@@ -1,20 +1,12 @@
 /** Provides namespaces for teams: Team -> Namespaces -> quota, limits, network policies and role bindings in them. */
 import { isDeepStrictEqual } from 'node:util'
-import {
-  AdmissionError,
-  type Client,
-  isAlreadyExists,
-  isNotFound,
-  Operator,
-  PermanentError,
-  PRESENT,
-  TemporaryError,
-} from 'kopf'
+import { AdmissionError, type Client, Operator, PermanentError, PRESENT, TemporaryError } from 'kopf'
 import { LimitRange, Namespace, NetworkPolicy, ResourceQuota, RoleBinding } from 'kopf/kubernetes'
 import { WebhookAutoServer, WebhookServiceServer } from 'kopf/webhooks'
 import { buildAccess, buildIsolation, buildLimits } from './namespace-objects.ts'
-import { namespacesOf, Team, type TeamSpec, teamLabel, uidAnnotation, type WantedNamespace } from './team.ts'
-import { checkSpec, findClashes, isReserved } from './validation.ts'
+import { ignoreNotFound, type Provision, provideNamespaces, removeNamespaces } from './namespaces.ts'
+import { namespacesOf, Team, type TeamSpec, teamLabel } from './team.ts'
+import { checkSpec, findClashes, isReserved, type NamedTeam } from './validation.ts'
 
 const kopf = new Operator({
   name: 'teams',
@@ -47,7 +39,7 @@ kopf.reconcile(
   { id: 'namespaces', cleanup: true, watches: [[Namespace, ({ metadata }) => metadata.labels?.[teamLabel]]] },
   async ({ name, uid, spec, client, deleting, patch, conditions, logger }) => {
     // The webhook is not called while the operator is down: the rules hold here, too.
-    const problems = deleting ? [] : checkSpec({ name, spec, old: undefined })
+    const problems = deleting ? [] : checkSpec({ name, spec })
     if (problems.length > 0) {
       const message = problems.join('; ')
       conditions.set({ type: 'Ready', status: false, reason: 'Invalid', message })
@@ -56,36 +48,29 @@ kopf.reconcile(
     const wanted = deleting ? [] : namespacesOf(name, spec)
     const existing = await client.list(Namespace, { labelSelector: { [teamLabel]: name } })
     const surplus = existing.filter(({ metadata }) => !wanted.some((one) => one.name === metadata.name))
-    const retained: string[] = []
-    for (const { metadata } of surplus) {
-      const isOurs = metadata.annotations?.[uidAnnotation] === uid && !isReserved(metadata.name)
-      if (spec.deletionPolicy === 'Retain' || !isOurs) retained.push(metadata.name)
-      else if (metadata.deletionTimestamp === undefined) {
-        logger.warn(`Deleting the namespace ${metadata.name}, as the deletion policy says`)
-        await client
-          .delete(Namespace, metadata.name, { preconditions: { uid: metadata.uid ?? '' } })
-          .catch(ignoreNotFound)
-      }
-    }
+    const retained = await removeNamespaces(surplus, { uid, spec, client, logger })
     if (deleting) return
-    const taken: string[] = []
-    for (const one of wanted) {
-      const found = existing.find(({ metadata }) => metadata.name === one.name)
-      if (found === undefined) {
-        if (!(await createNamespace(one, uid, client))) taken.push(one.name)
-      } else await correctNamespace(found.metadata, one, uid, client)
-    }
-    patch.status.namespaces = wanted.map((one) => one.name).filter((namespace) => !taken.includes(namespace))
+    const provision = await provideNamespaces(wanted, existing, uid, client)
+    patch.status.namespaces = provision.provided
     patch.status.retained = retained
-    if (taken.length > 0) {
-      const message = `These namespaces exist and have no label ${teamLabel}=${name}: ${taken.join(', ')}`
-      conditions.set({ type: 'Ready', status: false, reason: 'NamespaceTaken', message })
-      throw new TemporaryError(message, { delay: '5m' })
-    }
-    const kept = retained.length === 0 ? '' : `; retained: ${retained.join(', ')}`
-    conditions.set({ type: 'Ready', status: true, reason: 'Provided', message: `All namespaces exist${kept}` })
+    const ready = describeReadiness(name, provision, retained)
+    conditions.set({ type: 'Ready', ...ready })
+    if (!ready.status) throw new TemporaryError(ready.message, { delay: '5m' })
   },
 )
+
+function describeReadiness(team: string, { taken, terminating }: Provision, retained: readonly string[]) {
+  if (taken.length > 0) {
+    const message = `These namespaces exist and have no label ${teamLabel}=${team}: ${taken.join(', ')}`
+    return { status: false, reason: 'NamespaceTaken', message }
+  }
+  if (terminating.length > 0) {
+    const message = `These namespaces are being deleted, and will be created again: ${terminating.join(', ')}`
+    return { status: false, reason: 'NamespaceTerminating', message }
+  }
+  const kept = retained.length === 0 ? '' : `; retained: ${retained.join(', ')}`
+  return { status: true, reason: 'Provided', message: `All namespaces exist${kept}` }
+}
 
 /** Quota, limits and isolation of a namespace stay as they are when its team is gone: data is not exposed. */
 kopf.reconcile(
@@ -98,7 +83,8 @@ kopf.reconcile(
   },
   async ({ name, labels, client }) => {
     const team = await findTeam(name, labels[teamLabel], client)
-    if (team === undefined) return undefined
+    // A team that was changed while the operator was down can break the rules: then the objects stay as they are.
+    if (team === undefined || checkSpec(team).length > 0) return undefined
     return { children: [...buildLimits(name, team.spec), ...buildIsolation(name, team.spec, team.name)] }
   },
 )
@@ -122,13 +108,8 @@ function namespaceNames({ metadata, spec }: TeamObject): string[] {
   return namespacesOf(metadata.name ?? '', spec).map(({ name }) => name)
 }
 
-interface FoundTeam {
-  readonly name: string
-  readonly spec: TeamSpec
-}
-
 /** The team of a namespace, if both agree: a label alone gives a team no access. */
-async function findTeam(namespace: string, name: string | undefined, client: Client): Promise<FoundTeam | undefined> {
+async function findTeam(namespace: string, name: string | undefined, client: Client): Promise<NamedTeam | undefined> {
   if (name === undefined || isReserved(namespace)) return undefined
   try {
     const team = await client.get(Team, name)
@@ -137,39 +118,4 @@ async function findTeam(namespace: string, name: string | undefined, client: Cli
   } catch (error) {
     return ignoreNotFound(error)
   }
-}
-
-/** False if a namespace of this name exists that is not of this team: it is left alone. */
-async function createNamespace({ name, labels }: WantedNamespace, uid: string, client: Client): Promise<boolean> {
-  try {
-    await client.create(Namespace, { metadata: { name, labels, annotations: { [uidAnnotation]: uid } } })
-    return true
-  } catch (error) {
-    if (isAlreadyExists(error)) return false
-    throw error
-  }
-}
-
-interface NamespaceMetadata {
-  readonly name: string
-  readonly labels?: Readonly<Record<string, string>>
-  readonly annotations?: Readonly<Record<string, string>>
-}
-
-/** Puts labels back. A retained namespace of an earlier team with this name gets the uid of the present one. */
-async function correctNamespace(
-  found: NamespaceMetadata,
-  wanted: WantedNamespace,
-  uid: string,
-  client: Client,
-): Promise<void> {
-  const isAsWanted = Object.entries(wanted.labels).every(([key, value]) => found.labels?.[key] === value)
-  if (isAsWanted && found.annotations?.[uidAnnotation] === uid) return
-  const metadata = { labels: wanted.labels, annotations: { [uidAnnotation]: uid } }
-  await client.patch(Namespace, wanted.name, { metadata })
-}
-
-function ignoreNotFound(error: unknown): undefined {
-  if (!isNotFound(error)) throw error
-  return undefined
 }

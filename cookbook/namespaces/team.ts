@@ -4,15 +4,18 @@ import { z } from 'zod'
 
 export const roles = ['admin', 'edit', 'view'] as const
 
+/** A part of the name of a namespace. The environment is also the value of a label. */
+const namePart = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
+
 const teamSpec = z.object({
   prefix: z
     .string()
-    .min(1)
     .max(40)
+    .regex(namePart)
     .optional()
     .describe('What the names of the namespaces begin with; the name of the team by default.'),
   environments: z
-    .array(z.string().min(1).max(20))
+    .array(z.string().max(20).regex(namePart))
     .max(10)
     .default([])
     .describe('One namespace for each, such as "shop-dev". Without any, the team has one namespace with its own name.')
@@ -67,6 +70,18 @@ export const Team = defineResource({
       }),
     ),
   }),
+  // The API server checks these rules also while the operator is down.
+  rules: [
+    {
+      rule: 'size(self.metadata.name) <= 63',
+      message: 'the name must have at most 63 characters, since it is the value of a label',
+    },
+    {
+      rule: 'has(self.spec.prefix) == has(oldSelf.spec.prefix) && (!has(self.spec.prefix) || self.spec.prefix == oldSelf.spec.prefix)',
+      message: 'the prefix cannot be changed: namespaces cannot be renamed; create another team',
+      fieldPath: 'spec.prefix',
+    },
+  ],
   printerColumns: [
     { name: 'Namespaces', path: '.status.namespaces' },
     { name: 'Isolation', path: 'spec.isolation' },
@@ -91,12 +106,8 @@ export interface WantedNamespace {
   readonly labels: Readonly<Record<string, string>>
 }
 
-export function prefixOf(team: string, spec: Pick<TeamSpec, 'prefix'>): string {
-  return spec.prefix ?? team
-}
-
 export function namespacesOf(team: string, spec: Pick<TeamSpec, 'prefix' | 'environments'>): WantedNamespace[] {
-  const prefix = prefixOf(team, spec)
+  const prefix = spec.prefix ?? team
   const labels = { [teamLabel]: team, 'pod-security.kubernetes.io/enforce': 'baseline' }
   if (spec.environments.length === 0) return [{ name: prefix, labels }]
   return spec.environments.map((environment) => ({

@@ -1,45 +1,43 @@
 /** The rules of the validating webhook. Each rule returns sentences for the user. */
 import { type Client, isNotFound } from 'kopf'
 import { Namespace } from 'kopf/kubernetes'
-import { namespacesOf, prefixOf, Team, type TeamSpec, teamLabel } from './team.ts'
+import { namespacesOf, Team, type TeamSpec, teamLabel } from './team.ts'
 
 /** Of all namespaces of a team together. */
 const maxTeamQuota = { cpu: 64, memoryGi: 256, pods: 500 }
+const quotaFields = ['cpu', 'memoryGi', 'pods'] as const
 
 const reserved = [/^default$/, /^kube-/, /^openshift(-|$)/, /^istio-system$/, /^cert-manager$/]
 export const isReserved = (namespace: string): boolean => reserved.some((pattern) => pattern.test(namespace))
 
-export interface TeamChange {
+export interface NamedTeam {
   readonly name: string
   readonly spec: TeamSpec
+}
+
+export interface TeamChange extends NamedTeam {
   /** Undefined for a new team. */
   readonly old: TeamSpec | undefined
 }
 
 /** The rules that need nothing but the object. */
-export function checkSpec({ name, spec, old }: TeamChange): string[] {
-  const problems: string[] = []
-  if (old !== undefined && prefixOf(name, old) !== prefixOf(name, spec)) {
-    const from = `from "${prefixOf(name, old)}" to "${prefixOf(name, spec)}"`
-    problems.push(`spec.prefix cannot be changed ${from}: namespaces cannot be renamed; create another team`)
-  }
+export function checkSpec({ name, spec }: NamedTeam): string[] {
   const namespaces = namespacesOf(name, spec)
-  for (const namespace of namespaces) {
-    if (isReserved(namespace.name)) problems.push(`the namespace name "${namespace.name}" is reserved`)
-    if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(namespace.name))
-      problems.push(
-        `"${namespace.name}" is not a valid namespace name: use at most 63 lower-case letters, digits and dashes`,
-      )
-  }
-  for (const [resource, limit] of Object.entries(maxTeamQuota)) {
-    const each = { cpu: spec.quota.cpu, memoryGi: spec.quota.memoryGi, pods: spec.quota.pods }[resource] ?? 0
-    const total = each * namespaces.length
-    if (total > limit)
-      problems.push(
-        `spec.quota.${resource}: ${each} in ${namespaces.length} namespaces are ${total}, the limit is ${limit}`,
-      )
-  }
-  return problems
+  return [...namespaces.flatMap((namespace) => checkName(namespace.name)), ...checkQuota(spec, namespaces.length)]
+}
+
+function checkName(namespace: string): string[] {
+  if (isReserved(namespace)) return [`the namespace name "${namespace}" is reserved`]
+  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(namespace)) return []
+  return [`"${namespace}" is not a valid namespace name: use at most 63 lower-case letters, digits and dashes`]
+}
+
+function checkQuota({ quota }: TeamSpec, namespaces: number): string[] {
+  return quotaFields.flatMap((field) => {
+    const [total, limit] = [quota[field] * namespaces, maxTeamQuota[field]]
+    if (total <= limit) return []
+    return [`spec.quota.${field}: ${quota[field]} in ${namespaces} namespaces are ${total}, the limit is ${limit}`]
+  })
 }
 
 /** Namespaces that are new in this change, and that exist or belong to another team. */

@@ -62,6 +62,9 @@ async function expire(args: CleanerArgs, config: CleanerConfig): Promise<Reconci
 
 /** The reason why an object stays although it has a time to live. */
 function obstacleOf({ meta, name, namespace, resource }: CleanerArgs, config: CleanerConfig): string | undefined {
+  // One deleted CRD, node or namespace takes many other objects with it.
+  if (config.kinds === '*' && namespace === undefined)
+    return 'An object without a namespace is deleted only if TTL_KINDS lists its resource'
   const place = resource.plural === 'namespaces' && resource.group === '' ? name : namespace
   if (place !== undefined && config.protectedNamespaces.includes(place)) return `The namespace "${place}" is protected`
   // Controllers copy annotations to their objects (a Deployment to its ReplicaSets), and create deleted objects again.

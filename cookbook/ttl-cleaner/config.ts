@@ -1,7 +1,7 @@
 /** The configuration of the operator, from environment variables. */
 
 export interface CleanerConfig {
-  /** The resources to clean, such as `configmaps` or `deployments.apps`, or `*` for all resources of the cluster. */
+  /** The resources to clean, such as `configmaps` or `deployments.apps`, or `*` for all resources with namespaces. */
   readonly kinds: '*' | readonly string[]
   /** These namespaces, and the objects in them, are never deleted. */
   readonly protectedNamespaces: readonly string[]
@@ -16,7 +16,7 @@ const defaultKinds = [
 
 /** An empty variable counts as a missing one, except for the list of namespaces: it can be empty on purpose. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): CleanerConfig {
-  const kinds = toList(env['TTL_KINDS'] ?? '')
+  const kinds = [...new Set(toList(env['TTL_KINDS'] ?? ''))]
   if (kinds.includes('*') && kinds.length > 1)
     throw new Error('TTL_KINDS is either "*" or a list of resources, not both')
   return {

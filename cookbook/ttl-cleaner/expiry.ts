@@ -23,14 +23,14 @@ export function expiryOf(annotations: Annotations, createdAt: string | undefined
   if (expiresAt !== undefined) {
     const timeMs = parseTime(expiresAt)
     if (timeMs !== undefined) return { type: 'at', timeMs }
-    return invalid(`${expiresAtAnnotation} is "${expiresAt}": write a time such as "2030-01-31T18:00:00Z"`)
+    return invalid(`${expiresAtAnnotation} is ${quote(expiresAt)}: write a time such as "2030-01-31T18:00:00Z"`)
   }
   if (ttl === undefined) return { type: 'keep', reason: 'NoTTL', message: 'The object has no time to live' }
   const lifetimeMs = parseTtl(ttl)
   const createdMs = Date.parse(createdAt ?? '')
   if (lifetimeMs === undefined) {
     return invalid(
-      `${ttlAnnotation} is "${ttl}": write a duration up to 10 years, such as "90s", "24h", "1h30m" or "7d"`,
+      `${ttlAnnotation} is ${quote(ttl)}: write a duration up to 10 years, such as "90s", "24h", "1h30m" or "7d"`,
     )
   }
   if (Number.isNaN(createdMs)) return invalid('The object has no time of creation')
@@ -39,6 +39,11 @@ export function expiryOf(annotations: Annotations, createdAt: string | undefined
 
 function invalid(message: string): Expiry {
   return { type: 'keep', reason: 'InvalidTTL', message }
+}
+
+/** An annotation can have 256 KiB: too much for a log line and for an Event. */
+function quote(text: string): string {
+  return text.length <= 60 ? `"${text}"` : `"${text.slice(0, 60)}…"`
 }
 
 const unitsMs = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const

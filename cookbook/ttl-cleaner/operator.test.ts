@@ -173,7 +173,7 @@ test('a dry run reports an expired object once, and deletes nothing', async () =
   assert.equal((await cluster.get('configmaps', 'report', inTeam)).metadata.deletionTimestamp, undefined)
 })
 
-test('with "*", objects of every kind expire', async () => {
+test('with "*", objects of every kind in a namespace expire', async () => {
   const Widget = defineResource({ group: 'example.com', version: 'v1', kind: 'Widget' })
   await using cluster = await startCluster({ resources: [Widget], objects })
   await using _operator = await createCleaner(readConfig({ TTL_KINDS: '*' })).start(cluster)
@@ -182,6 +182,25 @@ test('with "*", objects of every kind expire', async () => {
   await cluster.clock.advance('3h')
   await cluster.untilGone(Widget, 'one', inTeam)
   await cluster.untilGone('serviceaccounts', 'two', inTeam)
+})
+
+test('with "*", objects without a namespace stay, since other objects would be deleted with them', async () => {
+  const Widget = defineResource({ group: 'example.com', version: 'v1', kind: 'Widget' })
+  await using cluster = await startCluster({ resources: [Widget], objects })
+  await using _operator = await createCleaner(readConfig({ TTL_KINDS: '*' })).start(cluster)
+  const expired = [
+    await cluster.patch('customresourcedefinitions', 'widgets.example.com', { metadata: ttl('1h') }),
+    await cluster.patch('namespaces', 'team', { metadata: ttl('1h') }),
+  ]
+  await cluster.settled()
+  for (const one of expired) {
+    const [event] = await cluster.events(one)
+    assert.equal(event?.message, 'An object without a namespace is deleted only if TTL_KINDS lists its resource')
+  }
+  await cluster.clock.advance('2h')
+  const crd = await cluster.get('customresourcedefinitions', 'widgets.example.com')
+  const namespace = await cluster.get('namespaces', 'team')
+  assert.deepEqual([crd.metadata.deletionTimestamp, namespace.metadata.deletionTimestamp], [undefined, undefined])
 })
 
 test('durations have units in descending order', () => {
@@ -203,9 +222,18 @@ test('times need a time zone, and only one annotation is allowed', () => {
   assert.equal(expiryOf(both, '2029-01-01T00:00:00Z').type, 'keep')
 })
 
+test('the message about a huge value is short', () => {
+  for (const annotation of ['example.com/ttl', 'example.com/expires-at']) {
+    const expiry = expiryOf({ [annotation]: '9'.repeat(250_000) }, '2030-01-01T00:00:00Z')
+    assert.ok(expiry.type === 'keep')
+    assert.ok(expiry.message.length < 200)
+  }
+})
+
 test('a misspelt configuration is refused', () => {
   assert.throws(() => readConfig({ TTL_DRY_RUN: 'yes' }), /TTL_DRY_RUN is "true" or "false", not "yes"/)
   assert.throws(() => readConfig({ TTL_KINDS: '*,pods' }), /either "\*" or a list/)
   assert.deepEqual(readConfig({ TTL_KINDS: 'pods, jobs.batch' }).kinds, ['pods', 'jobs.batch'])
+  assert.deepEqual(readConfig({ TTL_KINDS: 'pods,pods' }).kinds, ['pods'])
   assert.deepEqual(readConfig({ TTL_PROTECTED_NAMESPACES: '' }).protectedNamespaces, [])
 })

@@ -44,14 +44,20 @@ export function listPages(): string[] {
   return [...others, ...examples, ...cookbook, ...docs].sort()
 }
 
-/** The folders of examples/ or of cookbook/: each has a README, which is a page. */
+/** The folders of examples/ or of cookbook/, in the order of the overview in its README. Each folder has a README, which is a page. */
 export function listExamples(folder: 'examples' | 'cookbook' = 'examples'): string[] {
   if (!existsSync(join(root, folder))) return []
   const entries = readdirSync(join(root, folder), { withFileTypes: true })
+  const lines = readFileSync(join(root, folder, 'README.md'), 'utf8').split('\n')
+  const rows = lines.filter((line) => line.startsWith('| ['))
+  const positionOf = (name: string) => {
+    const position = rows.findIndex((row) => row.includes(`](${name}`))
+    return position === -1 ? rows.length : position
+  }
   return entries
     .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
     .map(({ name }) => name)
-    .sort()
+    .sort((a, b) => positionOf(a) - positionOf(b))
 }
 
 export function titleOf(file: string): string {

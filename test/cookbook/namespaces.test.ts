@@ -39,9 +39,7 @@ test('a Team object has its namespaces, and leaves or deletes them by its deleti
   await expect(cluster.create(Team, clash)).rejects.toThrow(
     `the namespace "${dev.namespace}" belongs to the team "${team}"`,
   )
-  await expect(cluster.patch(Team, team, { spec: { prefix: 'other' } })).rejects.toThrow(
-    'spec.prefix cannot be changed',
-  )
+  await expect(cluster.patch(Team, team, { spec: { prefix: 'other' } })).rejects.toThrow('the prefix cannot be changed')
   await expect(cluster.patch(Team, team, { spec: { quota: { cpu: 33 } } })).rejects.toThrow('the limit is 64')
 
   await cluster.delete(policies, 'team', dev)

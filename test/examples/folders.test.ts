@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { listExamples } from '../../docs/.vitepress/pages.ts'
 import { parseYaml } from '../../src/util/yaml.ts'
 import { readReadme } from './readme.ts'
 
@@ -50,10 +51,21 @@ test('every link in a README of an example works', () => {
   }
 })
 
-test('the overview of the examples lists all of them in their order', () => {
+test('the overview of the examples lists all of them in their order, but the typed example early', () => {
   const rows = [...read('README.md').matchAll(/^\| \[(\d[^\]]+)\]\(([^)]+)\)/gm)]
-  expect(rows.map(([, name]) => name)).toEqual(folders)
-  expect(rows.map(([, , link]) => link)).toEqual(folders)
+  const names = rows.map(([, name]) => name)
+  expect(rows.map(([, , link]) => link)).toEqual(names)
+  const [server, minimal, ...others] = folders.filter((folder) => folder !== '26-typed-with-zod')
+  expect(names).toEqual([server, minimal, '26-typed-with-zod', ...others])
+})
+
+test('the sidebar of the site has the examples and the cookbook in the order of their overviews', () => {
+  const tables = [read('README.md'), readFileSync(join('cookbook', 'README.md'), 'utf8')]
+  const [examples, cookbook] = tables.map((text) =>
+    [...text.matchAll(/^\| \[[^\]]+\]\(([^)/]+)/gm)].map(([, name]) => name),
+  )
+  expect(listExamples()).toEqual([...(examples ?? []), 'tutorial'])
+  expect(listExamples('cookbook')).toEqual(cookbook)
 })
 
 test('a CRD is the same in all examples', async () => {
