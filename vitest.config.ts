@@ -14,7 +14,7 @@ const config: ViteUserConfig = defineConfig({
     // Tests mostly wait for the programs that they start, so two cores can run three files at once.
     maxWorkers: 3,
     // Worker threads inherit these arguments: they import TypeScript files without Vite.
-    execArgv: ['--import', './test/support/tsx-in-threads.mjs'],
+    execArgv: ['--import', './test/support/typescript-in-threads.mjs'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [

@@ -116,7 +116,7 @@ describe('programs in the docs', () => {
 
   beforeAll(async () => {
     const runner = join('test', 'support', 'run-programs.ts')
-    const loaders = ['--import', 'tsx', '--import', './test/support/tsx-in-threads.mjs', '--conditions=source']
+    const loaders = ['--import', 'tsx', '--import', './test/support/typescript-in-threads.mjs', '--conditions=source']
     await run(process.execPath, [...loaders, runner, folder])
     Object.assign(said, JSON.parse(readFileSync(join(folder, 'said.json'), 'utf8')))
     Object.assign(printed, JSON.parse(readFileSync(join(folder, 'printed.json'), 'utf8')))

@@ -9,7 +9,7 @@ interface Left {
   readonly resources: readonly string[]
 }
 
-const flags = ['--import', 'tsx', '--import', './test/support/tsx-in-threads.mjs', '--conditions=source']
+const flags = ['--import', 'tsx', '--import', './test/support/typescript-in-threads.mjs', '--conditions=source']
 
 test('a program ends by itself after its operators have stopped, without remaining listeners and resources', async () => {
   const program = 'test/embedding/programs/stop.ts'

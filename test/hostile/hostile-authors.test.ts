@@ -15,7 +15,7 @@ const canaryNamespace = `${lab.namespace}-canary`
 const names = ['victim', 'one', 'two', 'three']
 const actions = 40
 
-const runs = Number(process.env['KOPF_HOSTILE_RUNS'] ?? 2)
+const runs = Number(process.env['KOPF_HOSTILE_RUNS'] ?? 1)
 const given = process.env['KOPF_HOSTILE_SEED']
 const seeds = given === undefined ? Array.from({ length: runs }, (_, index) => `author-${index}`) : [given]
 

@@ -17,7 +17,7 @@ const scenario: WorldOptions = {
  * The step between the tested calls, since all of them take minutes. `npm test` tests some, `npm run test:simulation` many more. With daemons and
  * timers each run takes longer and has more calls.
  */
-const every = Number(process.env['KOPF_SIM_CRASH_EVERY'] ?? 12)
+const every = Number(process.env['KOPF_SIM_CRASH_EVERY'] ?? 20)
 const everyInBackground = 8 * every
 
 const accompanied: WorldOptions = { ...scenario, seed: 'crash-24', hasBackground: true }

@@ -87,9 +87,12 @@ async function expectHarmony(seed: string): Promise<void> {
   if (broken.length > 0) expect.fail(`${broken.join('\n')}\n\nTo see it again: KOPF_SIM_SEED=${seed}${tale}`)
 }
 
-const seeds = ['calm', ...faultNames, 'all', 'all'].flatMap((name, row) =>
-  Array.from({ length: runs }, (_, index) => `webhooks-${name}-${1001 + index * 100 + row}`),
-)
+// Without KOPF_SIM_RUNS only every third fault runs alone, since `npm test` has five minutes; `npm run test:simulation` runs all.
+const isBrief = process.env['KOPF_SIM_RUNS'] === undefined
+const seeds = ['calm', ...faultNames, 'all', 'all'].flatMap((name, row) => {
+  if (isBrief && faultNames.some((fault) => fault === name) && row % 3 !== 0) return []
+  return Array.from({ length: runs }, (_, index) => `webhooks-${name}-${1001 + index * 100 + row}`)
+})
 
 test.each(chosen === undefined ? seeds : [chosen].filter((seed) => seed.startsWith('webhooks-')))(
   'simulated webhook configurations keep their promises with the seed %s',

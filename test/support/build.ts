@@ -13,6 +13,9 @@ export async function buildForTests(): Promise<Build> {
   const folder = mkdtempSync(resolve('.vitest', 'build-'))
   copyFileSync('package.json', join(folder, 'package.json'))
   cpSync('templates', join(folder, 'templates'), { recursive: true })
-  await buildPackage(join(folder, 'dist'))
+  // `npm test` has just built the package. Its copy is not affected by a build during the tests.
+  const dist = process.env['KOPF_TEST_DIST']
+  if (dist === undefined) await buildPackage(join(folder, 'dist'))
+  else cpSync(dist, join(folder, 'dist'), { recursive: true })
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
 }

@@ -9,7 +9,18 @@ test('every wrong password of an encrypted key is reported as such, also one tha
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   })
   expect(() => checkTls({ key, passphrase: 'right' })).not.toThrow()
-  // One password of 256 gives valid padding.
-  for (let index = 0; index < 1000; index += 1)
-    expect(() => checkTls({ key, passphrase: `wrong-${index}` })).toThrow('"password" is missing or wrong')
+  // One password of 256 gives valid padding. An `expect` for each of them would take most of the time.
+  const other = Array.from({ length: 1000 }, (_, index) => messageOf({ key, passphrase: `wrong-${index}` })).filter(
+    (message) => !message.includes('"password" is missing or wrong'),
+  )
+  expect(other).toEqual([])
 })
+
+function messageOf(options: Parameters<typeof checkTls>[0]): string {
+  try {
+    checkTls(options)
+    return 'accepted'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
