@@ -9,7 +9,8 @@ import { ConnectionError } from '../client/connection-error.ts'
 import { KopfError } from '../errors.ts'
 import type { ObservedCall, ObservedHandler, Observer } from '../observer.ts'
 import type { Operator } from '../operator.ts'
-import { callAfter } from '../util/async/clock.ts'
+import { callAfter, systemClock } from '../util/async/clock.ts'
+import { withTimeout } from '../util/async/with-timeout.ts'
 import { isBuilt } from '../util/process/package-files.ts'
 import { untilSignal } from '../util/process/signals.ts'
 import { exitMsWithin } from '../util/stopping-times.ts'
@@ -22,6 +23,22 @@ export function untilStopped(calls?: CallsAtWork): Promise<NodeJS.Signals> {
   return untilSignal({
     onSecond: (signal) => exitNow(`${signal} has come for the second time: the process ends at once`, calls),
   })
+}
+
+/** The time between the end of a child process by a signal to the process group, and the arrival of the signal in this process. */
+const sameStopMs = 100
+
+/**
+ * Whether a failure is a consequence of a stop. A signal to the process group, as sent by a terminal or by npm, also ends the compiler, whose failure may be
+ * known before the signal arrives.
+ */
+export async function isCausedByStop(stopped: Promise<unknown>): Promise<boolean> {
+  let isStopped = false
+  const known = stopped.then(() => {
+    isStopped = true
+  })
+  await withTimeout(systemClock, sameStopMs, known)
+  return isStopped
 }
 
 /** Exits the process when the stop exceeds its limit: an operator that never ends could not be restarted. */

@@ -20,11 +20,11 @@ import { childrenByKind, createChildClient } from './children/child-client.ts'
 import { createChildren } from './children/children-arg.ts'
 import { type DesiredGroup, readReconciled } from './children/desired.ts'
 import { syncChildren } from './children/sync.ts'
-import { mergeReports, SyncReport } from './children/sync-report.ts'
+import { type ChildrenResult, mergeReports, SyncReport } from './children/sync-report.ts'
 import { forgetReconciler, type ReconcilingContext, reconcilerStateOf, reconcilerStates } from './context.ts'
 import type { ReconcilerState } from './reconciler-state.ts'
 import { digestState } from './state-digest.ts'
-import { type StatusWrite, writeAll } from './status-writes.ts'
+import { type KnownChildren, writeAll } from './status-writes.ts'
 import { type CallSteps, createSteps, forgetSteps } from './steps.ts'
 
 /** One call of a reconciler for one object. */
@@ -141,33 +141,34 @@ async function reconcile(context: ReconcilingContext, object: WatchedObject, cal
   const { handler, state, cause } = call
   const steps = createSteps(context, object, call)
   const called = await callReconciler(context, object, { ...call, steps })
-  const { outcome, patch: own, report } = called
+  const { outcome, patch: own, children } = called
   const patch = createCollectedPatch()
   collectHandlerPatch(patch, { handler, patch: own, outcome: { type: 'done', result: undefined } })
   const nowMs = monotonicNow(context.clock)
-  state.follow(outcome, nowMs + Math.min(called.nextMs, report.wakeMs), nowMs)
-  state.ranUnsynced ||= report.isUnsynced
-  state.isCleaned = cause.deleting && outcome.type === 'done' && report.waits.length === 0
+  const { wakeMs, isUnsynced, waits } = children instanceof SyncReport ? children : new SyncReport()
+  state.follow(outcome, nowMs + Math.min(called.nextMs, wakeMs), nowMs)
+  state.ranUnsynced ||= isUnsynced
+  state.isCleaned = cause.deleting && outcome.type === 'done' && waits.length === 0
   if (state.isCleaned && handler.needsFinalizer) context.queue.put(object, { type: 'wake' })
-  state.report = report
-  const reports = () => reportsOf(object, cause)
-  await steps.settle(outcome, patch, () => writeAll(context, object, { ...call, patch, ...reports() }))
+  state.recordChildren(children)
+  const known = () => (children === 'unchecked' ? undefined : knownChildren(object, cause))
+  await steps.settle(outcome, patch, () => writeAll(context, object, { ...call, patch, children: known() }))
 }
 
-/** The last syncs of all reconcilers of the object, and whether one of them has not been called since the operator started. */
-function reportsOf(object: WatchedObject, cause: CauseView): Pick<StatusWrite, 'report' | 'isPartial'> {
+/** The last syncs of all reconcilers of the object, and whether they say too little to call its children applied. */
+function knownChildren(object: WatchedObject, cause: CauseView): KnownChildren {
   const handlers = object.served.handlers.reconcile
   const states = reconcilerStates(object)
   const reports = handlers.flatMap((handler) => states.get(handler)?.report ?? [])
-  const isMissing = (handler: ReconcileHandler, position: number) =>
-    states.get(handler)?.report === undefined &&
+  const isUnknown = (handler: ReconcileHandler, position: number) =>
+    !states.get(handler)?.areChildrenKnown &&
     !isAmong(handlers.slice(0, position), handler) &&
     matchesReconciler(handler, cause)
-  return { report: mergeReports(reports), isPartial: () => handlers.some(isMissing) }
+  return { report: mergeReports(reports), isPartial: () => reports.length === 0 || handlers.some(isUnknown) }
 }
 
 interface ReconcilerResult extends CallResult {
-  readonly report: SyncReport
+  readonly children: ChildrenResult
   /** The delay of the next call if nothing triggers the reconciler before. */
   readonly nextMs: number
 }
@@ -181,7 +182,7 @@ async function callReconciler(
 ): Promise<ReconcilerResult> {
   const { clock, random } = context
   const { handler, state, cause, logger, steps } = call
-  let report = new SyncReport()
+  let children: ChildrenResult = 'unchecked'
   let nextMs = Infinity
   state.started ??= { atMs: clock.now(), monotonicMs: monotonicNow(clock) }
   const { atMs, monotonicMs } = state.started
@@ -201,17 +202,20 @@ async function callReconciler(
       }
       const { requeueMs = Infinity, groups } = readReconciled(result, parent)
       const desired = desiredGroups(call, groups)
-      if (desired !== undefined) {
-        const children = createChildClient(context, object, call)
-        report = await syncChildren(children, { groups: desired, isDeleting: cause.deleting }, state.records)
-      }
-      for (const reason of report.waits) logger.debug(`Waiting: ${reason}.`)
       nextMs = Math.min(requeueMs, resyncMsOf(handler, random))
+      if (desired === undefined) {
+        children = 'untouched'
+        return
+      }
+      const client = createChildClient(context, object, call)
+      const report = await syncChildren(client, { groups: desired, isDeleting: cause.deleting }, state.records)
+      children = report
+      for (const reason of report.waits) logger.debug(`Waiting: ${reason}.`)
       if (report.hasFailed) throw report.toError(defaultBackoffMs)
     },
     isInterruption: () => context.writesSignal.aborted,
   })
-  return { ...(await steps.during(attempted)), report, nextMs }
+  return { ...(await steps.during(attempted)), children, nextMs }
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Outcome } from '../handlers/outcomes.ts'
 import type { ReconcileSteps } from '../steps/step-run.ts'
 import { recheckNow } from './children/existing-objects.ts'
 import type { ChildRecords } from './children/sync.ts'
-import type { SyncReport } from './children/sync-report.ts'
+import type { ChildrenResult, SyncReport } from './children/sync-report.ts'
 
 const firstDelayMs = 1000
 const maxDelayMs = 600_000
@@ -34,8 +34,9 @@ export class ReconcilerState {
   started: { readonly atMs: number; readonly monotonicMs: number } | undefined
   /** The results of steps until a call succeeds; undefined if they must be read from the object. */
   steps: ReconcileSteps | undefined
-  /** The result of the last sync of the children. Undefined before the first call of this process. */
-  report: SyncReport | undefined
+  /** The last sync of the children. Undefined before the first one of this process. */
+  #report: SyncReport | undefined
+  #areChildrenKnown = false
   /** Attempts that have failed in a row. */
   retries = 0
   /** The last attempt has failed permanently. */
@@ -49,6 +50,22 @@ export class ReconcilerState {
 
   get dueMs(): number {
     return this.#dueMs
+  }
+
+  get report(): SyncReport | undefined {
+    return this.#report
+  }
+
+  /** False until a call of this process has synced the children, or has left them as they are: before that, they may have unknown problems. */
+  get areChildrenKnown(): boolean {
+    return this.#areChildrenKnown
+  }
+
+  /** A call that did not sync the children keeps the problems of the last sync: nothing shows that they are solved. */
+  recordChildren(result: ChildrenResult): void {
+    if (result === 'unchecked') return
+    this.#areChildrenKnown = true
+    if (result !== 'untouched') this.#report = result
   }
 
   isDue(seen: string, nowMs: number): boolean {

@@ -21,9 +21,14 @@ export interface StatusWrite {
   readonly cause: { readonly body: KubeObject }
   readonly logger: Logger
   readonly patch: CollectedPatch
-  /** The problems of the children of all reconcilers of the object. */
+  /** Undefined if the call failed before the sync of the children: it found out nothing about them, so the condition stays as it is. */
+  readonly children: KnownChildren | undefined
+}
+
+/** The problems of the children of all reconcilers of the object, by their last syncs. */
+export interface KnownChildren {
   readonly report: Pick<SyncReport, 'problems' | 'unmanagedMessage'>
-  /** Whether another reconciler of the object has not been called yet: its problems are unknown. */
+  /** Whether other problems are possible: no reconciler has synced, or one has not got as far as that since the operator started. */
   isPartial(): boolean
 }
 
@@ -63,10 +68,12 @@ async function writeProblems(
   writing: StatusWrite,
 ): Promise<CollectedPatch | undefined> {
   const { served } = object
-  const edit = served.dropsConditions ? undefined : toCondition(object.body, writing.report, context.clock.now())
+  const { children } = writing
+  if (children === undefined || served.dropsConditions) return undefined
+  const edit = toCondition(object.body, children.report, context.clock.now())
   if (edit === undefined) return undefined
-  // After a restart, the condition keeps the problems of the other reconcilers until they have been called.
-  if (writing.report.problems.length === 0 && writing.isPartial()) return undefined
+  // After a restart, the condition keeps its problems until the children of all reconcilers are known again.
+  if (children.report.problems.length === 0 && children.isPartial()) return undefined
   const patch: CollectedPatch = { ...createCollectedPatch(), fns: [edit] }
   try {
     await write(context, object, writing, patch)

@@ -3,7 +3,7 @@
  * through them: fault plan, authentication, authorization, routing, verb, request log. http.ts serves it on a port.
  */
 
-import { type Clock, noLongerNeeded, systemClock } from '../util/async/clock.ts'
+import { type Clock, nextTurn, noLongerNeeded, systemClock } from '../util/async/clock.ts'
 import { createLogger, defaultLogSink, type LogSink, type PinoLike, toLogSink } from '../util/log/log.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import { failureAnswer, inOneChunk, isBug, withWarnings } from './answering.ts'
@@ -45,6 +45,7 @@ import type { Data } from './storage/data.ts'
 import { toLimits } from './storage/history.ts'
 import { noServerState, type ServerState } from './storage/server-state.ts'
 import { ServerStore } from './storage/store.ts'
+import { TurnBudget } from './turn-budget.ts'
 import { createObject } from './verbs/creation.ts'
 import { ownCreation, serverManager } from './verbs/owning.ts'
 import { isTaken } from './verbs/write.ts'
@@ -52,6 +53,9 @@ import { Watches } from './watches.ts'
 import { WebhookCaller } from './webhooks/call.ts'
 import { Hooks } from './webhooks/hooks.ts'
 import { createServiceResolver } from './webhooks/services.ts'
+
+/** In-process requests are served in microtasks: after so many, other work of the process gets its turn. */
+const maxRequestsPerTurn = 100
 
 /** Options of an API server in this process. All are optional. */
 export interface ApiServerOptions extends OptionalControllers {
@@ -104,6 +108,7 @@ export class ApiServer implements Transport {
   readonly #credentials: Credentials
   readonly #impersonation: ImpersonationFilter
   readonly #closing = new AbortController()
+  readonly #turns = new TurnBudget(maxRequestsPerTurn)
   readonly #data: Data | undefined
 
   /** Resolves when the optional controllers are loaded; requests wait for it. Undefined if there are none. */
@@ -222,6 +227,7 @@ export class ApiServer implements Transport {
 
   /** Serves a request in process. The `authorization` header decides the user; without it, the request is an administrator's. */
   async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
+    if (this.#turns.isSpent()) await nextTurn()
     signal?.throwIfAborted()
     const headers = request.headers ?? {}
     const peer = headers['authorization'] === undefined ? localPeer : {}

@@ -17,6 +17,9 @@ interface Sleeper {
  */
 const idleTurns = 12
 
+/** Turns with changes after which a wait looks at the state and at its limits again: the process may never become idle. */
+export const maxChangedTurns: number = 10
+
 /**
  * Real time to wait for a user function before time is skipped while the function runs: the function may itself wait for this
  * clock.
@@ -154,12 +157,15 @@ export class SkippingClock implements Clock {
     const { changes } = this
     // Work that has ended during the wait may have consequences that have not happened yet.
     const wasBusy = this.isBusy()
-    await untilIdle(this)
+    await untilIdle(this, maxChangedTurns)
     if (this.#changes !== changes) return true
     if (!wasBusy && !this.isBusy()) return this.skip(limitMs)
     await systemClock.sleep(1)
     return true
   }
+
+  /** Called while the process is not idle. Throws if it will not become idle. */
+  checkProgress(): void {}
 
   /** Whether a user function is running that deserves more real time before time is skipped. */
   isBusy(): boolean {
@@ -196,11 +202,13 @@ export class SkippingClock implements Clock {
   }
 }
 
-/** Resolves when the process is idle: nothing has changed for several turns of the event loop. */
-export async function untilIdle(clock: SkippingClock): Promise<void> {
-  for (let turns = 0, seen = clock.changes; turns < idleTurns; turns += 1) {
+/** Resolves when the process is idle: nothing has changed for several turns of the event loop. Gives up after this number of turns with changes. */
+export async function untilIdle(clock: SkippingClock, maxChanged: number = Infinity): Promise<void> {
+  for (let turns = 0, changed = 0, seen = clock.changes; turns < idleTurns && changed < maxChanged; turns += 1) {
     await nextTurn()
     if (clock.changes === seen) continue
+    clock.checkProgress()
+    changed += 1
     seen = clock.changes
     turns = 0
   }

@@ -160,6 +160,13 @@ describe('exit', { timeout: 30_000 }, () => {
     )
   })
 
+  test('kopf run ends without an error if the load fails because of the signal that stops it', async () => {
+    // The failure is known before the signal is handled, as that of a compiler which the signal ends.
+    write("process.kill(process.pid, 'SIGTERM')", "throw new Error('write EPIPE')")
+    const one = run(['--embedded'])
+    expect([await one.exit, one.stderr, one.stdout]).toEqual([0, '', ''])
+  })
+
   test('kopf run stops on a signal while a startup handler is being retried', async () => {
     write('kopf.on.startup({ backoff: 60 }, () => { throw new Error("not yet") })')
     const one = await run(['--embedded']).until(/will try again in 60 seconds/)

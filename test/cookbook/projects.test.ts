@@ -1,6 +1,7 @@
 /** Rules for all projects of the cookbook: their files, their READMEs, and their manifests. projects.slow.test.ts runs their own tests. */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, inject, test } from 'vitest'
@@ -40,6 +41,22 @@ function brokenLinks(folder: string): string[] {
     return ![...headings].some(([, title]) => toAnchor(title!) === anchor)
   })
 }
+
+test('the start of the cloud resource names the port that is in use', async () => {
+  const taken = createServer()
+  // The test also works if another program uses the port.
+  await new Promise<void>((resolve) => taken.once('error', () => resolve()).listen(8585, '127.0.0.1', resolve))
+  const { CLOUD_URL: _, ...env } = process.env
+  const started = run(process.execPath, ['--import', 'tsx', 'start.ts'], { cwd: pathTo('cloud-resource'), env })
+  const { code, stderr } = (await started.catch((error) => error)) as { code: number; stderr: string }
+  taken.close()
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr:
+      'Cannot start the cloud of this project: another program uses port 8585; stop it, or set CLOUD_URL and CLOUD_TOKEN ' +
+      'to use a cloud that runs already\n',
+  })
+})
 
 test('the overview of the cookbook lists all projects, and its links work', {
   skip: !existsSync(pathTo('README.md')),

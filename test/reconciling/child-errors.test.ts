@@ -43,6 +43,39 @@ test('a refused child does not block the others, and a condition names it until 
   expect(transport.writes()).toEqual([])
 })
 
+test.each<[string, () => object]>([
+  [
+    'throws before its children are written',
+    () => {
+      throw new Error('the database is down')
+    },
+  ],
+  ['returns no children', () => ({ requeueAfter: '1m' })],
+])('the condition keeps its problem while the function %s, also after a restart', async (_, interrupted) => {
+  const operator = () => {
+    const kopf = new Operator()
+    kopf.reconcile(lab.widgets, { owns: ['configmaps'] }, ({ spec }) =>
+      spec['interrupted'] ? interrupted() : { children: [configMap(spec['valid'] ? 'p-d' : 'p_d')] },
+    )
+    return kopf
+  }
+  const running = await lab.start(operator())
+  await lab.create('fourth', { spec: { valid: false } })
+  const first = conditionOf(await lab.untilObject('fourth', (found) => conditionOf(found) !== undefined))
+  const { reason, message } = first!
+  expect(reason).toBe('ChildRefused')
+  await lab.patch('fourth', { spec: { interrupted: true, valid: true } })
+  await settle(lab)
+  expect(conditionOf(await lab.get('fourth'))).toMatchObject({ status: 'False', reason, message })
+  await lab.stop(running)
+  await lab.start(operator())
+  await lab.patch('fourth', { metadata: { labels: { touched: 'yes' } } })
+  await settle(lab)
+  expect(conditionOf(await lab.get('fourth'))).toMatchObject({ status: 'False', reason, message })
+  await lab.patch('fourth', { spec: { interrupted: null } })
+  await lab.untilObject('fourth', (found) => conditionOf(found)?.['status'] === 'True')
+})
+
 test('a child of a missing kind does not block the others, and is created as soon as the kind exists', async () => {
   const kopf = new Operator()
   const gadget = { apiVersion: `${lab.group}/v1`, kind: 'Gadget', metadata: { name: 'later' } }

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type HandlerClock, Operator, TemporaryError } from 'kopf'
-import { startCluster } from 'kopf/testing'
+import { type Cluster, startCluster } from 'kopf/testing'
 import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/util/async/clock.ts'
 
@@ -94,6 +94,46 @@ test('an operator that never settles is reported soon, with advice', async () =>
     "Cannot wait any longer, after 300 seconds of the cluster's time: the cluster is never quiet for " +
       "5 seconds; wait for a state with `until`, or for a shorter time with `settled({ quiet: '1s' })`",
   )
+})
+
+/** Operators that each set the same field to their own name, at once. */
+function createFighters(): readonly Operator[] {
+  return ['red', 'blue'].map((color) => {
+    const kopf = new Operator({ name: color })
+    kopf.on.event('configmaps', ({ body, patch }) => {
+      if (body['data']?.color !== color) patch.data.color = color
+    })
+    return kopf
+  })
+}
+
+test.each<[string, (cluster: Cluster) => Promise<unknown>, string]>([
+  ['settled', (cluster) => cluster.settled(), ': the cluster is never quiet for 5 seconds'],
+  ['until', (cluster) => cluster.until('configmaps', name, { data: { color: 'green' } }), 'has not reached'],
+  ['advance', (cluster) => cluster.clock.advance('1h'), 'Cannot let time pass'],
+])(
+  'operators that answer each other with writes without end fail %s instead of freezing the test',
+  async (_, wait, problem) => {
+    await using cluster = await startCluster()
+    const [red, blue] = createFighters()
+    await using _red = await red!.start(cluster)
+    await using _blue = await blue!.start(cluster)
+    await cluster.create('configmaps', { name, data: { color: 'white' } })
+    const error = await wait(cluster).catch((error: Error) => error)
+    expect(error).toMatchObject({ code: 'KOPF_CLUSTER_WAIT', message: expect.stringContaining(problem) })
+    expect((error as Error).message).toContain(
+      `after 2000 writes of /api/v1/namespaces/default/configmaps/${name} while no time passed`,
+    )
+  },
+)
+
+test('a wait finds a state although operators go on to write without end', async () => {
+  await using cluster = await startCluster()
+  const [red, blue] = createFighters()
+  await using _red = await red!.start(cluster)
+  await using _blue = await blue!.start(cluster)
+  await cluster.create('configmaps', { name, data: { color: 'white' } })
+  await cluster.until('configmaps', name, { data: { color: 'blue' } })
 })
 
 test('a startup handler that fails repeatedly fails the start instead of being awaited', async () => {

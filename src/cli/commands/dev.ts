@@ -149,6 +149,7 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
     types,
     checksTypes: args.check,
     hasKeys: hasKeys(),
+    stopped,
     emptyCluster: embedded && (() => emptyServer(cluster, args)),
     setup: {
       logging: { verbose, debug, quiet, logFormat, logRefkey, logPrefix } as LoggingArguments,

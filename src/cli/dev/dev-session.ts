@@ -8,7 +8,7 @@ import { KopfError } from '../../errors.ts'
 import { monotonicMs, systemClock } from '../../util/async/clock.ts'
 import { withTimeout } from '../../util/async/with-timeout.ts'
 import { toCount } from '../display/render.ts'
-import { describeFailure } from '../exit.ts'
+import { describeFailure, isCausedByStop } from '../exit.ts'
 import { isProgram, type LoadTarget } from '../loading/load.ts'
 import { type Saved, SaveWatcher } from './file-watcher.ts'
 import type { LoadedOperator, OperatorSetup } from './messages.ts'
@@ -26,6 +26,8 @@ export interface DevSessionOptions extends SessionObjectsOptions {
   readonly checksTypes: boolean
   /** Whether the user can press keys. */
   readonly hasKeys: boolean
+  /** Resolves when the user stops the command. */
+  readonly stopped: Promise<unknown>
   /** Deletes all objects of the embedded server, and returns their number; undefined on a cluster of the user. */
   readonly emptyCluster: (() => Promise<number>) | undefined
 }
@@ -165,9 +167,10 @@ export class DevSession implements AsyncDisposable {
       if (this.#isClosed) return
       this.#interruption = new AbortController()
       const { signal } = this.#interruption
-      await task.run().catch((error) => {
+      await task.run().catch(async (error) => {
         // A newer reload has aborted this one.
-        if (!signal.aborted) this.#reportFailure(error, task)
+        if (signal.aborted || (await isCausedByStop(this.#options.stopped))) return
+        this.#reportFailure(error, task)
       })
     })
     return this.#queue

@@ -9,7 +9,7 @@ import { lazy } from '../../util/lazy.ts'
 import { createLogger, type LogSink } from '../../util/log/log.ts'
 import { secondSignalHint } from '../../util/process/signals.ts'
 import type { Display } from '../display/display.ts'
-import { CallsAtWork, exitAfterTimeout, setFailed, toRunError, untilStopped } from '../exit.ts'
+import { CallsAtWork, exitAfterTimeout, isCausedByStop, setFailed, toRunError, untilStopped } from '../exit.ts'
 import type { Loaded } from '../loading/import-operator.ts'
 import { warnOfMissingNamespaces } from '../missing-names.ts'
 import { loginByOptions } from '../options/cluster.ts'
@@ -43,7 +43,7 @@ export async function runProgram(command: Command, args: RunArguments, program: 
   const stopped = Promise.race([untilStopped(calls), stray])
   const guard = new CommandGuard(logging)
   // A top-level await in a file may never settle; a signal must still stop the command.
-  const loaded = await Promise.race([program.load(logging.sink), stopped.then(() => undefined)])
+  const loaded = await Promise.race([loadUnlessStopped(program, logging.sink, stopped), stopped.then(() => undefined)])
   if (loaded === undefined) return
   await using _ = loaded
   const { operator } = loaded
@@ -69,6 +69,19 @@ export async function runProgram(command: Command, args: RunArguments, program: 
     calls,
     onStopping: () => guard.stopping(),
   })
+}
+
+async function loadUnlessStopped(
+  program: RunProgram,
+  sink: LogSink,
+  stopped: Promise<unknown>,
+): Promise<Loaded | undefined> {
+  try {
+    return await program.load(sink)
+  } catch (error) {
+    if (await isCausedByStop(stopped)) return undefined
+    throw error
+  }
 }
 
 /** Uses the cluster of the options. */

@@ -57,6 +57,12 @@ export class SyncReport {
   }
 }
 
+/**
+ * The result of one call for the children: their sync; `unchecked` if the call failed before the sync was done; `untouched` if the function
+ * returned no `children`, so that they stay as they are.
+ */
+export type ChildrenResult = SyncReport | 'unchecked' | 'untouched'
+
 /** The reconcilers of an object share its condition, so it reports the last syncs of all of them. */
 export function mergeReports(reports: readonly SyncReport[]): SyncReport {
   const merged = new SyncReport()

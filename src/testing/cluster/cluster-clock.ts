@@ -5,6 +5,7 @@
 import { type Clock, monotonicMs, noLongerNeeded, type Occupation, systemClock } from '../../util/async/clock.ts'
 import { type Duration, toMs } from '../../util/text/duration.ts'
 import { SkippingClock } from '../skipping-clock.ts'
+import { EndlessWrites, WriteCounts } from './write-counts.ts'
 
 /** How time passes: see the option `clock` of `startCluster`. */
 export type ClockMode = 'skipping' | 'deterministic' | 'real'
@@ -65,6 +66,7 @@ export interface EmbeddedClockOptions {
 export class EmbeddedClock extends SkippingClock implements BackendClock {
   onAdvanced: () => Promise<void> = async () => {}
   onStuck: (waitedMs: number) => void = () => {}
+  readonly writes: WriteCounts = new WriteCounts()
   readonly #options: EmbeddedClockOptions
   #waiting = 0
   /** The number of calls of `hold` whose work has not ended. */
@@ -95,6 +97,13 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
 
   override isBusy(): boolean {
     return this.#held > 0 || this.#options.isOccupied() || super.isBusy()
+  }
+
+  override checkProgress(): void {
+    const { endless } = this.writes
+    if (endless === undefined) return
+    this.writes.reset()
+    throw new EndlessWrites(endless)
   }
 
   async hold<T>(work: Promise<T>): Promise<T> {

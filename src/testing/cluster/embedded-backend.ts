@@ -9,7 +9,7 @@ import { accountUsername } from '../../server/identity/service-accounts.ts'
 import { type RunningServer, startServer } from '../../server/start.ts'
 import { systemClock } from '../../util/async/clock.ts'
 import type { Transport } from '../../util/transport.ts'
-import { untilIdle } from '../skipping-clock.ts'
+import { maxChangedTurns, untilIdle } from '../skipping-clock.ts'
 import {
   type ClusterBackend,
   type ClusterFaults,
@@ -108,7 +108,7 @@ function createSkippingTiming(options: EmbeddedClockOptions): Timing {
     whileWaiting: (work) => clock.whileWaiting(work),
     async pass(limitMs, isIdle) {
       if (!isIdle) {
-        await untilIdle(clock)
+        await untilIdle(clock, maxChangedTurns)
         return true
       }
       if (await clock.pass(limitMs)) return false
@@ -116,7 +116,7 @@ function createSkippingTiming(options: EmbeddedClockOptions): Timing {
       await systemClock.sleep(1)
       return false
     },
-    wrap: (transport) => trackTraffic(transport, clock),
+    wrap: (transport) => trackTraffic(transport, clock, clock.writes),
   }
 }
 

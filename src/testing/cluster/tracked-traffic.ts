@@ -4,11 +4,13 @@
  */
 import type { Transport } from '../../util/transport.ts'
 import type { SkippingClock } from '../skipping-clock.ts'
+import type { WriteCounts } from './write-counts.ts'
 
-export function trackTraffic(transport: Transport, clock: SkippingClock): Transport {
+export function trackTraffic(transport: Transport, clock: SkippingClock, writes?: WriteCounts): Transport {
   return {
     async send(request, signal) {
       clock.stir()
+      writes?.record(request, clock.now())
       try {
         const response = await transport.send(request, signal)
         return { ...response, body: trackBody(response.body, clock) }

@@ -6,6 +6,7 @@ import { KopfError } from '../../errors.ts'
 import { monotonicMs } from '../../util/async/clock.ts'
 import { type Duration, toMs } from '../../util/text/duration.ts'
 import type { ClusterBackend } from '../cluster/backend.ts'
+import { EndlessWrites } from '../cluster/write-counts.ts'
 
 /** Time limits of a wait. */
 export interface WaitOptions {
@@ -45,9 +46,11 @@ export function waitFor<T>(backend: ClusterBackend, options: WaitOptions, wait: 
     // Whether everything that could happen had happened before the last check: only then may time pass.
     let isIdle = false
     let endedMs: number | undefined
+    let endless: EndlessWrites | undefined
     for (;;) {
       const found = await wait.check()
       if (found !== undefined) return found
+      if (endless !== undefined) throw outOfLimit(endless.limit, wait.describeProblem())
       const nowMs = monotonicMs()
       const tookMs = nowMs - startedMs
       if (backend.clock.now() >= endMs) endedMs ??= nowMs
@@ -55,7 +58,13 @@ export function waitFor<T>(backend: ClusterBackend, options: WaitOptions, wait: 
       const calledMs = Math.min(tookMs, backend.clock.callingMs)
       const isOutOfPatience = calledMs >= patienceMs || tookMs >= patienceMs * idleFactor
       if (isOver || isOutOfPatience) throw timedOut(wait.describeProblem(), isOver ? timeoutMs : undefined, tookMs)
-      isIdle = await backend.pass(Math.min(endMs, wait.untilMs?.() ?? endMs), isIdle)
+      try {
+        isIdle = await backend.pass(Math.min(endMs, wait.untilMs?.() ?? endMs), isIdle)
+      } catch (error) {
+        if (!(error instanceof EndlessWrites)) throw error
+        // The last state may be the expected one.
+        endless = error
+      }
     }
   })
 }
@@ -75,5 +84,9 @@ export function timedOut(problem: string, timeoutMs: number | undefined, tookMs 
     timeoutMs === undefined
       ? `${(tookMs / 1000).toFixed(1)} seconds of real time (raise \`patience\` if handlers wait for something real)`
       : `${timeoutMs / 1000} seconds of the cluster's time`
+  return outOfLimit(limit, problem)
+}
+
+function outOfLimit(limit: string, problem: string): KopfError {
   return new KopfError('KOPF_CLUSTER_WAIT', `Cannot wait any longer, after ${limit}: ${problem}`)
 }
