@@ -42,3 +42,8 @@ export function internalsOf(operator: Operator): OperatorInternals {
 export function isOperator(value: unknown): value is Operator {
   return typeof value === 'object' && value !== null && key in value
 }
+
+/** Whether the operator reviews or converts objects, which it can only do once it is ready. */
+export function hasWebhooks(operator: Operator): boolean {
+  return internalsOf(operator).registry.webhookHandlers.length > 0
+}

@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { KopfError } from '../errors.ts'
 import { type ControllerChoice, chooseControllers, controllerNames } from '../server/controllers/workloads/names.ts'
+import type { LoadObjectsOptions } from '../server/load.ts'
 import type { RunningServer } from '../server/start.ts'
 import { replaceFile } from '../util/process/replace-file.ts'
 import { toNumber } from './display/render.ts'
@@ -83,18 +84,11 @@ export async function startEmbedded(options: EmbeddedServerOptions): Promise<Emb
     manifests,
   } = options
   // Imported late: help and version do not need it.
-  const [{ startServer }, { loadObjects }] = await Promise.all([
-    import('../server/start.ts'),
-    import('../server/load.ts'),
-  ])
+  const { startServer } = await import('../server/start.ts')
   const storage = dataDir === undefined ? {} : { dataDir }
   const server = await startServer({ port, open, insecure: open, authorization, controllers, ...storage })
   try {
-    const loaded: string[] = []
-    for (const { file, objects } of manifests) {
-      const loading = loadObjects(server.api, objects, { leavesPresent: dataDir !== undefined })
-      loaded.push(...(await loading.catch((error) => rethrowFrom(file, error))))
-    }
+    const loaded = await loadManifests(server, manifests, { leavesPresent: dataDir !== undefined })
     // Last, so that a failure before leaves no file behind.
     const written = await writeKubeconfig(server.kubeconfig, kubeconfig)
     const stop = async () => {
@@ -107,6 +101,20 @@ export async function startEmbedded(options: EmbeddedServerOptions): Promise<Emb
     await server.stop()
     throw error
   }
+}
+
+/** Creates the objects of files. Returns their names, such as `gadgets.example.com/first`. */
+export async function loadManifests(
+  { api }: RunningServer,
+  manifests: readonly ManifestFile[],
+  options: LoadObjectsOptions = {},
+): Promise<string[]> {
+  const { loadObjects } = await import('../server/load.ts')
+  const loaded: string[] = []
+  for (const { file, objects } of manifests) {
+    loaded.push(...(await loadObjects(api, objects, options).catch((error) => rethrowFrom(file, error))))
+  }
+  return loaded
 }
 
 /** Adds the name of the file to an error. */

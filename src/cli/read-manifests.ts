@@ -21,11 +21,20 @@ export async function readManifest(file: string): Promise<ManifestFile> {
 
 /** Puts all CRDs first, regardless of their file. A CRD in a file replaces the operator's own. */
 export function orderManifests(crds: readonly KubeObject[], manifests: readonly ManifestFile[]): ManifestFile[] {
-  const pick = (isIncluded: (object: unknown) => boolean) =>
-    manifests.map(({ objects, ...manifest }) => ({ ...manifest, objects: objects.filter(isIncluded) }))
+  const files = splitCrds(manifests)
   const given = new Set(manifests.flatMap(({ objects }) => objects.filter(isCrd).map(nameOf)))
   const own = crds.filter((crd) => !given.has(nameOf(crd)))
-  return [{ objects: own }, ...pick(isCrd), ...pick((object) => !isCrd(object))]
+  return [{ objects: own }, ...files.crds, ...files.others]
+}
+
+/** Separates CRDs from other objects. */
+export function splitCrds(manifests: readonly ManifestFile[]): {
+  readonly crds: ManifestFile[]
+  readonly others: ManifestFile[]
+} {
+  const pick = (isIncluded: (object: unknown) => boolean) =>
+    manifests.map(({ objects, ...manifest }) => ({ ...manifest, objects: objects.filter(isIncluded) }))
+  return { crds: pick(isCrd), others: pick((object) => !isCrd(object)) }
 }
 
 export function isCrd(object: unknown): boolean {

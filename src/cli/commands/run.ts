@@ -2,14 +2,15 @@
 import type { Command } from 'commander'
 import type { CustomResource } from '../../kube/resources/resources.ts'
 import type { Operator } from '../../operator.ts'
+import { hasWebhooks } from '../../operator-internals.ts'
 import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
 import { createLogger, type LogSink } from '../../util/log/log.ts'
-import { collect, controllersOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
+import { collect, controllersOption, type Embedded, loadManifests, portOption, startEmbedded } from '../embedded.ts'
 import { isProductionEnvironment, readEnvironment, type Variable } from '../environment.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
 import type { Loaded } from '../loading/import-operator.ts'
 import { addFrameworkLevelOption, addLoggingOptions } from '../options/logging.ts'
-import { orderManifests, readManifest } from '../read-manifests.ts'
+import { type ManifestFile, orderManifests, readManifest, splitCrds } from '../read-manifests.ts'
 import { addRunOptions, type RunArguments, runVariables } from '../run/run-options.ts'
 import { type PreparedRun, prepareForCluster, runProgram } from '../run/run-program.ts'
 
@@ -109,16 +110,36 @@ async function prepare(operator: Operator, args: RunCommandArguments): Promise<P
 }
 
 async function prepareEmbedded(operator: Operator, args: RunCommandArguments): Promise<PreparedRun> {
-  const embedded = await startEmbeddedServer(operator, args)
+  const { port, kubeconfig, controllers } = args
+  const { first, later } = await readObjects(operator, args)
+  const embedded = await startEmbedded({ port, kubeconfig, controllers, manifests: first })
   process.stdout.write(`${embedded.greeting}\n`)
-  const dispose = () => embedded[Symbol.asyncDispose]()
-  return { options: { transport: embedded.server.api }, isEmbedded: true, [Symbol.asyncDispose]: dispose }
+  return {
+    options: { transport: embedded.server.api },
+    isEmbedded: true,
+    onReady: (sink) => createLater(embedded, later, sink),
+    [Symbol.asyncDispose]: () => embedded[Symbol.asyncDispose](),
+  }
 }
 
-async function startEmbeddedServer({ resources }: Operator, args: RunCommandArguments): Promise<Embedded> {
+interface ObjectsByTime {
+  /** Created before the operator starts. */
+  readonly first: readonly ManifestFile[]
+  /** Created when the operator is ready. */
+  readonly later: readonly ManifestFile[]
+}
+
+/** The CRDs of the operator and the objects of the files. The webhooks of an operator can only review and convert objects that are created when it is ready. */
+async function readObjects(operator: Operator, { apply = [] }: RunCommandArguments): Promise<ObjectsByTime> {
   const { toCrds } = await import('../../kube/crds/crd.ts')
-  const { port, kubeconfig, controllers, apply = [] } = args
   const manifests = await Promise.all(apply.map(readManifest))
-  const definitions = toCrds(resources as readonly CustomResource<object>[])
-  return startEmbedded({ port, kubeconfig, controllers, manifests: orderManifests(definitions, manifests) })
+  const ordered = orderManifests(toCrds(operator.resources as readonly CustomResource<object>[]), manifests)
+  if (!hasWebhooks(operator)) return { first: ordered, later: [] }
+  const { crds, others } = splitCrds(ordered)
+  return { first: crds, later: others }
+}
+
+async function createLater(embedded: Embedded, manifests: readonly ManifestFile[], sink: LogSink): Promise<void> {
+  const created = await loadManifests(embedded.server, manifests)
+  for (const name of created) createLogger(sink, 'kopf.cli').info(`Created ${name}.`)
 }

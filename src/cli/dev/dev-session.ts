@@ -34,6 +34,8 @@ export interface DevSessionOptions extends SessionObjectsOptions {
 
 /** The time limit for the operator to see all objects before the reload is reported as done. */
 const readyMs = 2000
+/** The same limit if objects of files wait for the webhooks of the operator. */
+const webhooksReadyMs = 10_000
 
 const killed = {
   'too-slow': 'Not all of the operator from before has ended: its process is killed.',
@@ -234,6 +236,7 @@ export class DevSession implements AsyncDisposable {
     const next = await this.#runs.load(bundle, signal)
     try {
       await this.#objects.applyCrds(next.operator.crds)
+      if (!next.operator.hasWebhooks) await this.#objects.applyWaiting()
       // Another save arrived during the load, so that this bundle is outdated.
       signal.throwIfAborted()
     } catch (error) {
@@ -242,7 +245,8 @@ export class DevSession implements AsyncDisposable {
     }
     this.#digest = undefined
     await this.#runs.replace(next, signal)
-    await withTimeout(systemClock, readyMs, next.child.ready())
+    await withTimeout(systemClock, this.#objects.isWaiting ? webhooksReadyMs : readyMs, next.child.ready())
+    if (this.#runs.isRunning) await this.#objects.applyWaiting()
     return next.operator
   }
 

@@ -28,6 +28,7 @@ export interface LoadRequest {
 export interface LoadedOperator {
   readonly crds: readonly KubeObject[]
   readonly handlers: number
+  readonly hasWebhooks: boolean
 }
 
 /** The URL of a compiled module of `inWorker`, or the reason why it cannot be compiled. */

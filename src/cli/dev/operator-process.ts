@@ -7,7 +7,7 @@ import { KopfError } from '../../errors.ts'
 import { toCrds } from '../../kube/crds/crd.ts'
 import type { CustomResource } from '../../kube/resources/resources.ts'
 import { Operator, type RunningOperator, type RunOptions } from '../../operator.ts'
-import { internalsOf } from '../../operator-internals.ts'
+import { hasWebhooks, internalsOf } from '../../operator-internals.ts'
 import { systemClock } from '../../util/async/clock.ts'
 import type { LogSink } from '../../util/log/log.ts'
 import { toMs } from '../../util/text/duration.ts'
@@ -69,7 +69,7 @@ class OperatorProcess {
     const { resources } = this.#operator
     const { handlers } = internalsOf(this.#operator).registry
     const crds = this.#setup.appliesCrds ? toCrds(resources as readonly CustomResource<object>[]) : []
-    send({ type: 'loaded', operator: { crds, handlers: handlers.length } })
+    send({ type: 'loaded', operator: { crds, handlers: handlers.length, hasWebhooks: hasWebhooks(this.#operator) } })
   }
 
   async #start(): Promise<void> {

@@ -7,7 +7,7 @@ import type { KubeObject } from '../../kube/objects.ts'
 import { toJsonText } from '../../util/json/json-text.ts'
 import type { CommandCluster } from '../cluster.ts'
 import { describeFailure } from '../exit.ts'
-import { isCrd, type ManifestFile, orderManifests, readManifest } from '../read-manifests.ts'
+import { isCrd, type ManifestFile, orderManifests, readManifest, splitCrds } from '../read-manifests.ts'
 import { type AppliedAction, AppliedObjects, applyManifests, deleteObjects } from './apply-manifests.ts'
 import { describeMisfits } from './schema-check.ts'
 
@@ -29,6 +29,8 @@ export class SessionObjects {
   #hasTried = false
   /** The failure of the last apply of all files. It is printed once. */
   #failure: string | undefined
+  /** Objects of files that are not applied yet: an operator with webhooks has to be ready to review and convert them. */
+  #waiting: { readonly isRetry: boolean } | undefined
   /** CRDs that were changed and are not compared with existing objects yet. */
   #changedCrds: KubeObject[] = []
 
@@ -37,8 +39,8 @@ export class SessionObjects {
   }
 
   /**
-   * Applies the CRDs if they have changed; at the start also the objects of files, and again if that has failed and the CRDs have changed. A failure of
-   * files is printed, and does not stop the operator.
+   * Applies the CRDs if they have changed; at the start also the CRDs in files, and again if that has failed and the CRDs have changed. The other objects of
+   * files then wait for `applyWaiting`. A failure of files is printed, and does not stop the operator.
    */
   async applyCrds(own: readonly KubeObject[]): Promise<void> {
     const { cluster, objectFiles } = this.#options
@@ -52,10 +54,34 @@ export class SessionObjects {
     const isRetry = this.#hasTried
     if (isRetry && this.#failure === undefined) return
     this.#hasTried = true
-    try {
-      this.#printActions(await applyManifests(cluster, isRetry ? files.map(namedOnly) : files))
+    await this.#attempt(async () => {
+      this.#printActions(await applyManifests(cluster, splitCrds(files).crds))
+      this.#waiting = { isRetry }
+    })
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting !== undefined
+  }
+
+  /** Applies the objects of files that wait. */
+  async applyWaiting(): Promise<void> {
+    const waiting = this.#waiting
+    if (waiting === undefined) return
+    this.#waiting = undefined
+    const { cluster, objectFiles } = this.#options
+    await this.#attempt(async () => {
+      const manifests = await this.#read(objectFiles)
+      const { others } = splitCrds(waiting.isRetry ? manifests.map(namedOnly) : manifests)
+      this.#printActions(await applyManifests(cluster, others))
       this.#objects.replace(manifests)
       this.#failure = undefined
+    })
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
     } catch (error) {
       const failure = describeFailure(error)
       if (failure !== this.#failure) this.#options.print(failure)
@@ -79,6 +105,7 @@ export class SessionObjects {
     this.#objects = new AppliedObjects()
     this.#appliedCrds = ''
     this.#hasTried = false
+    this.#waiting = undefined
     this.#failure = undefined
     this.#changedCrds = []
   }

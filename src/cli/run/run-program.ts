@@ -3,7 +3,7 @@
  * `kopf build` call it; they differ in how the operator is loaded.
  */
 import type { Command } from 'commander'
-import type { Operator, RunOptions } from '../../operator.ts'
+import type { Operator, RunningOperator, RunOptions } from '../../operator.ts'
 import { Observers } from '../../run/observers.ts'
 import { lazy } from '../../util/lazy.ts'
 import { createLogger, type LogSink } from '../../util/log/log.ts'
@@ -23,6 +23,8 @@ import { catchStrayErrors } from './stray-errors.ts'
 export interface PreparedRun extends AsyncDisposable {
   readonly options: RunOptions
   readonly isEmbedded: boolean
+  /** Called when the operator is ready. A failure ends the run. */
+  readonly onReady?: (sink: LogSink) => Promise<void>
 }
 
 export interface RunProgram {
@@ -68,6 +70,7 @@ export async function runProgram(command: Command, args: RunArguments, program: 
     display,
     calls,
     onStopping: () => guard.stopping(),
+    onReady: async () => prepared.onReady?.(logging.sink),
   })
 }
 
@@ -82,6 +85,14 @@ async function loadUnlessStopped(
     if (await isCausedByStop(stopped)) return undefined
     throw error
   }
+}
+
+/** Calls back when the operator is ready. Never resolves; rejects if the callback fails. */
+function failureAfterReady({ ready }: RunningOperator, onReady: () => Promise<void>): Promise<never> {
+  return new Promise((_, reject) => {
+    // An operator that does not become ready reports that with its end.
+    ready.then(() => onReady().catch(reject)).catch(() => {})
+  })
 }
 
 /** Uses the cluster of the options. */
@@ -103,10 +114,11 @@ interface RunCommand {
   readonly calls: CallsAtWork
   /** Called when the operator begins to stop, on request or after a failure. */
   readonly onStopping: () => void
+  readonly onReady: () => Promise<void>
 }
 
 async function runOperator(operator: Operator, command: RunCommand): Promise<void> {
-  const { options, sink, stopped, display, calls, onStopping } = command
+  const { options, sink, stopped, display, calls, onStopping, onReady } = command
   const starting = new AbortController()
   const limitExitTime = lazy(() => {
     exitAfterTimeout(operator, calls)
@@ -128,8 +140,7 @@ async function runOperator(operator: Operator, command: RunCommand): Promise<voi
     void warnOfMissingNamespaces(running, options, sink)
     // The operator may also stop because of a failure, and its cleanup needs the time limit as well.
     running.stopping.addEventListener('abort', limitExitTime, { once: true })
-    await Promise.race([stopped, running.done])
-    await running.stop()
+    await Promise.race([stopped, running.done, failureAfterReady(running, onReady)]).finally(() => running.stop())
     await running.done
   } catch (error) {
     // A stop during the start is not a failure.
