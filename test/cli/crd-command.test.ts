@@ -158,7 +158,7 @@ describe('CRDs of an operator', { timeout: 60_000 }, () => {
     const checked = await crd('operator.ts', '--check-cluster', '--kubeconfig', 'dev.kubeconfig')
     expect(checked.exit).toBe(1)
     expect(checked.stdout).toContain(
-      `  the cluster: ${name} v1alpha1: the version is removed: objects may be stored in it, so the API server refuses the change; run \`kopf crd migrate\` first\n`,
+      `  the cluster: ${name} v1alpha1: the version is removed: objects may be stored in it, so the API server refuses the change; run \`npx kopf crd migrate\` first\n`,
     )
   })
 })

@@ -138,7 +138,7 @@ describe('removal', { timeout: 60_000 }, () => {
       ],
     ])
     expect(stderr).toContain(
-      '  kopf manifests operator.ts --install-namespace default | kubectl delete --ignore-not-found -f -\n',
+      '  npx kopf manifests operator.ts --install-namespace default | kubectl delete --ignore-not-found -f -\n',
     )
     expect(await remaining()).toEqual(['peering', 'held', 'crd'])
     expect((await ask(server.api, 'GET', `${things}/held`)).body).toMatchObject({

@@ -80,8 +80,8 @@ export function addDevCommand(program: Command): void {
     .addOption(controllersOption('without --cluster: '))
   addFrameworkLevelOption(addLoggingOptions(command))
   addExamples(command, [
-    'kopf dev operator.ts --apply objects.yaml',
-    'kopf dev operator.ts --cluster --context staging --namespace sandbox',
+    'npx kopf dev operator.ts --apply objects.yaml',
+    'npx kopf dev operator.ts --cluster --context staging --namespace sandbox',
   ])
   addEnvironment(command, variables, {
     conventions: colourConventions,

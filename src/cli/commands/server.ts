@@ -45,9 +45,9 @@ export function addServerCommand(program: Command): void {
       ]).default('always-allow'),
     )
   addExamples(command, [
-    'kopf server --kubeconfig dev.kubeconfig',
+    'npx kopf server --kubeconfig dev.kubeconfig',
     'kubectl --kubeconfig dev.kubeconfig get namespaces',
-    'kopf server --data-dir data --port 6443 --kubeconfig dev.kubeconfig',
+    'npx kopf server --data-dir data --port 6443 --kubeconfig dev.kubeconfig',
   ]).action(async (options: ServerOptions) => run(options))
 }
 

@@ -191,7 +191,7 @@ function remarksOn(operator: Operator, options: DraftOptions, rolesPlan: RolesPl
     options.image === undefined && `The image is "${plan.image}": set yours with --image.`,
     !options.withCrds &&
       resources.length > 0 &&
-      'The CRDs are not included: apply the output of `kopf crd` first, or add --with-crds.',
+      'The CRDs are not included: apply the output of `npx kopf crd` first, or add --with-crds.',
     remarkOnCalls(options.calls, rolesPlan.roles, options.grants.length > 0),
     registry.activities('startup').length > 0 &&
       'Startup handlers were not called: settings that they change are not taken into account. Set those of webhooks, the election, ' +
