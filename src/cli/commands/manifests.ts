@@ -109,7 +109,7 @@ async function manifests(command: Command, files: readonly string[], args: Manif
     peering,
     resources,
     grants,
-    calls: seeCalls(sources, resources),
+    calls: { ...seeCalls(sources.files, resources), unread: sources.unread },
   })
   print(
     args.helm === undefined

@@ -13,6 +13,7 @@ import { type readAllowedRules, toGrant } from './allow-option.ts'
 import type { DeploymentPlan } from './plan.ts'
 import { remarkOnCalls } from './source/call-notes.ts'
 import type { SeenCalls } from './source/seen-calls.ts'
+import type { OperatorSource } from './source/source-files.ts'
 import { healthPort } from './workload.ts'
 
 /** The deployment options of the command. */
@@ -32,8 +33,8 @@ export interface DraftOptions extends DraftArguments {
   /** All known resources. */
   readonly resources: readonly Resource[]
   readonly grants: ReturnType<typeof readAllowedRules>
-  /** Client calls that were found in the source. */
-  readonly calls: SeenCalls
+  /** Client calls that were found in the source, and what was not searched. */
+  readonly calls: SeenCalls & Pick<OperatorSource, 'unread'>
 }
 
 export interface Draft {
