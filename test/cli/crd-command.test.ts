@@ -170,7 +170,7 @@ describe('kopf crd failures', { timeout: 60_000 }, () => {
       'the operator defines no resource',
       ['others.ts'],
       1,
-      'kopf: Cannot print CRDs of others.ts: no handler is for a resource of defineResource; the CRDs of other resources come from elsewhere\n',
+      'kopf: Cannot print CRDs of others.ts: no handler is for a resource that is created with defineResource; get the CRDs of other resources from their authors\n',
     ],
     [
       'the file to check does not exist',

@@ -126,7 +126,7 @@ async function isConfirmed(
 
 function summarize({ released, gone }: Released): string {
   const parts = [`Released ${count(released)}`]
-  if (gone > 0) parts.push(`${count(gone)} had gone or had been released meanwhile`)
+  if (gone > 0) parts.push(`${count(gone)} were deleted or released in the meantime`)
   return `${parts.join('; ')}.`
 }
 

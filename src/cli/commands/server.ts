@@ -58,5 +58,5 @@ async function run({ filename = [], ...options }: ServerOptions): Promise<void> 
   process.stdout.write(embedded.greeting)
   const signal = await stopped
   const whereabouts = options.dataDir === undefined ? 'gone' : `in ${options.dataDir}`
-  process.stdout.write(`\n${signal}: stopped. What the server held is ${whereabouts}.\n`)
+  process.stdout.write(`\n${signal}: stopped. Its objects are ${whereabouts}.\n`)
 }

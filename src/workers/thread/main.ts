@@ -80,7 +80,7 @@ class ThreadProgram implements HostChannel {
       this.post({ type: 'ended', call: call.id, merge, warnings: call.warnings, result })
     } catch (error) {
       throw new PermanentError(
-        `Cannot carry what was returned in a worker to the operator: ${describeError(error)}; return plain data, or nothing`,
+        `Cannot pass the result of a worker to the operator: ${describeError(error)}; return plain data, or nothing`,
         { code: 'KOPF_WORKER' },
       )
     }
