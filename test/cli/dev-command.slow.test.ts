@@ -177,7 +177,7 @@ describe('failures in kopf dev', { timeout: 60_000 }, () => {
     const one = await dev().until(/started in/)
     const [here, there] = ['operator.ts', 'renamed.ts'].map((name) => join(devFolder().path, name)) as [string, string]
     renameSync(here, there)
-    await one.until(/Cannot load "operator\.ts": the file was deleted or renamed; put it back/)
+    await one.until(/Cannot load "operator\.ts": the file was deleted or renamed; restore it/)
     await one.until(/The previous operator continues to run\./)
     renameSync(there, here)
     await one.until(/operator\.ts.* changed, reloaded in/)
