@@ -2,7 +2,7 @@
  * Compares claims of the documentation with the code: the options of `start` and `run`, the arguments and options of each handler type, and the
  * commands of the command line. Quoted log lines: docs-log-lines.test.ts. Quoted YAML and limits: docs-quotations.test.ts.
  */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { listPages } from '../docs/.vitepress/pages.ts'
@@ -263,12 +263,69 @@ describe('the commands in the documentation', () => {
   })
 })
 
-/** A project has the command in node_modules only, so a bare `kopf` is not found. */
-test('every kopf command in the pages on operation begins with npx', () => {
-  const pages = listPages().filter((page) => page.startsWith(join('docs', 'operate')))
-  expect(pages.length).toBeGreaterThan(10)
-  const bare = pages.flatMap((page) =>
-    [...readFileSync(page, 'utf8').matchAll(/^ *(?:\$ )?kopf [a-z]+ .*$/gm)].map(([line]) => `${page}: ${line}`),
+function listSources(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.includes('generated'))
+    .map((path) => join(folder, path))
+}
+
+function proseOf(page: string): string {
+  return page.replaceAll(/^ *```.*?^ *```/gms, '')
+}
+
+/**
+ * A project has the command in node_modules only, so a bare `kopf` is not found. A synopsis such as `kopf run [files...] [options]` and the name of a
+ * command in a sentence stay. A code span with a file or an object is a command to run.
+ */
+describe('every kopf command to run begins with npx', () => {
+  const projects = ['examples', 'cookbook', 'templates', 'packages'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.md') && !path.includes('node_modules'))
+      .map((path) => join(folder, path)),
   )
-  expect(bare).toEqual([])
+  const pages = [...new Set(['README.md', ...listPages(), ...projects])].filter(
+    (page) => !page.startsWith(join('docs', 'decisions')) && !page.startsWith('bench'),
+  )
+  const names = createProgram()
+    .commands.map((command) => command.name())
+    .join('|')
+  const inBlock = new RegExp(`(?:^ *(?:\\$ )?|[;&|(] ?)kopf (?:${names}|--?[a-z]+)\\b(?!:|.*\\[options\\]).*$`, 'gm')
+  const inProse = new RegExp(
+    `\\b[Rr]un(?:ning)? \\[?\`kopf [^\`]*|\`kopf (?:${names})(?! migrate\`) [a-z<](?![^\`]*\\.py\\b)[^\`]*`,
+    'g',
+  )
+
+  test('in blocks of the pages', () => {
+    expect(pages.length).toBeGreaterThan(100)
+    const bare = pages.flatMap((page) =>
+      [...readFileSync(page, 'utf8').matchAll(/^ *```(?:shell|console|sh|bash)?\n(.*?)^ *```/gms)].flatMap(
+        ([, block]) => (block!.match(inBlock) ?? []).map((line) => `${page}: ${line}`),
+      ),
+    )
+    expect(bare).toEqual([])
+  })
+
+  test('in sentences and tables of the pages', () => {
+    const bare = pages.flatMap((page) =>
+      (proseOf(readFileSync(page, 'utf8')).match(inProse) ?? []).map((span) => `${page}: ${span}`),
+    )
+    expect(bare).toEqual([])
+  })
+
+  test('in the texts that the commands print', () => {
+    // Commands are texts of their own, or stand at the beginning of a line, in quotes, after "run" or after a prompt.
+    const command = new RegExp(
+      `(?:^|\\$ |\\brun ["\`]?|: |["\`<(] *)kopf (?:${names}) (?:[a-z]+\\.ts|migrate\`|kopfexamples|bash|zsh|fish|-(?!-helm\`)|\\$\\{)`,
+      'gm',
+    )
+    const sources = listSources('src').filter((path) => !path.startsWith(join('src', 'server')))
+    const bare = sources.flatMap((path) =>
+      readFileSync(path, 'utf8')
+        .split('\n')
+        .filter((line) => !/^ *(?:\/?\*|\/\/)/.test(line))
+        .filter((line) => (line.replaceAll('\\`', '`').replace(/^ *'?/, '').match(command) ?? []).length > 0)
+        .map((line) => `${path}: ${line.trim()}`),
+    )
+    expect(bare).toEqual([])
+  })
 })

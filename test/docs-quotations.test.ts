@@ -40,7 +40,7 @@ async function print(name: string, settings: object, register: (kopf: Operator) 
     peering: {},
     resources: await discoverForPlan(kopf, {}),
     grants: [],
-    calls: { clear: [], unclear: [] },
+    calls: { clear: [], unclear: [], unread: [] },
   })
   return parseYaml(render(kopf, plan, { installNamespace: name })) as Printed[]
 }

@@ -288,7 +288,10 @@ test('the error codes in the reference are those of the code', () => {
   // Environment variables start with the same prefix.
   const actual = [...new Set(codes)].filter((code) => !code.startsWith('KOPF_RUN_')).sort()
   const page = readFileSync(join('docs', 'reference', 'errors.md'), 'utf8')
-  const codeSections = page.split(/^## Next/m)[0]!.split(/^### /m).slice(1)
+  const codeSections = page
+    .split(/^## Next/m)[0]!
+    .split(/^### /m)
+    .slice(1)
   expect(codeSections.map((text) => text.split('\n')[0])).toEqual(actual)
   // A section says the meaning of the error and the remedy.
   const isComplete = (text: string) => /^\w+\n\n[A-Z`].*?\.\n\n\*\*To do:\*\* \S.*\.\n*$/s.test(text)

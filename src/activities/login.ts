@@ -31,7 +31,7 @@ export async function callLoginHandlers(
 function checkResult(result: unknown): unknown {
   if (result === undefined || result === null || result instanceof ConnectionInfo) return result
   throw new PermanentError(
-    `Cannot log in with what the handler returned: it is no ConnectionInfo but of type ${nameError(result)}; ` +
+    `Cannot log in with the result of the login handler: expected a ConnectionInfo, got ${nameError(result)}; ` +
       'return new ConnectionInfo({ server, … }), or nothing',
     { code: 'KOPF_LOGIN' },
   )
@@ -44,7 +44,7 @@ function noCredentials(handlers: readonly Handler[], { failures }: ActivityOutco
   const ids = handlers.map(({ id }) => `"${id}"`).join(', ')
   return new LoginError(
     `Cannot log in: none of the login handlers (${ids}) has returned a ConnectionInfo; return one, such as ` +
-      'loginWithServiceAccount() ?? loginWithKubeconfig(), or remove the handlers to have just that',
+      'loginWithServiceAccount() ?? loginWithKubeconfig(), or remove the login handlers, since this is the default',
   )
 }
 
@@ -81,6 +81,6 @@ function toOutcome(id: string, found: LoginAnswer, message: string): LoginOutcom
   if (found instanceof ConnectionInfo) return { found: new Map([[id, found]]), error, isFinal: false }
   // The error does not show the value: it may be a secret.
   throw new LoginError(
-    'Cannot log in: `connection` is no ConnectionInfo; make one with new ConnectionInfo({ server, … })',
+    'Cannot log in: `connection` is not a ConnectionInfo; create one with new ConnectionInfo({ server, … })',
   )
 }

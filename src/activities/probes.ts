@@ -61,7 +61,7 @@ export class Probes {
   /** Never rejects, and never takes longer than the time limit: a probe that exceeds the limit has failed. */
   async #callProbe(handler: Handler): Promise<SettledActivity> {
     const timeout = new HandlerTimeoutError(
-      `Probe "${handler.id}" has not come back within ${timeLimitMs / 1000} seconds`,
+      `Probe "${handler.id}" has not returned within ${timeLimitMs / 1000} seconds`,
     )
     if (this.#busy.has(handler)) return { type: 'failed', error: timeout }
     this.#busy.add(handler)

@@ -52,7 +52,7 @@ export async function requireActivities(handlers: readonly Handler[], options: R
   const { failures } = await runActivities(handlers, options)
   for (const [id, cause] of failures) {
     const type = handlers.find((handler) => handler.id === id)?.type
-    const message = `Cannot go on: the ${type} handler "${id}" has failed: ${describeError(cause)}`
+    const message = `Cannot continue: the ${type} handler "${id}" has failed: ${describeError(cause)}`
     throw new KopfError('KOPF_ACTIVITY', message, { cause })
   }
 }

@@ -57,7 +57,7 @@ function readOperations(value: unknown, subject: string): readonly AdmissionOper
   if (!Array.isArray(value) || value.length === 0) {
     return throwOptionError(
       subject,
-      `"operations" is a list such as ["CREATE", "UPDATE"]; leave it out for all of them`,
+      `"operations" must be a list such as ["CREATE", "UPDATE"]; leave it out for all operations`,
     )
   }
   for (const one of value) {
@@ -72,6 +72,6 @@ function readSubresource(value: unknown, subject: string): string | undefined {
   if (typeof value === 'string' && /^(\*|[a-z]([-a-z0-9]*[a-z0-9])?)$/.test(value)) return value
   return throwOptionError(
     subject,
-    `"subresource" is a name such as "status", or "*" for the object and all its subresources`,
+    `"subresource" must be a name such as "status", or "*" for the object and all its subresources`,
   )
 }

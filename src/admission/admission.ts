@@ -145,7 +145,7 @@ export class AdmissionService {
     if (typeof configs?.[Symbol.asyncIterator] === 'function') return configs
     throw new KopfError(
       'KOPF_WEBHOOK_SERVER',
-      'The webhook server is no async iterable: make it an async generator, such as `async function* (fn, { signal }) {}`',
+      'The webhook server is not an async iterable: use an async generator, such as `async function* (fn, { signal }) {}`',
     )
   }
 

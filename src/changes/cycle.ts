@@ -240,7 +240,9 @@ export class Cycle implements CollectedPatch {
     const { state, ids } = reopen(this.#state, this.#input, { reason, calls: this.#calls })
     this.#state = state
     for (const id of ids) {
-      this.#options.call.logger.debug(`Handler '${id}' has not seen the latest changes yet and is told the rest.`)
+      this.#options.call.logger.debug(
+        `Handler '${id}' has not seen the latest changes yet, and is called again with them.`,
+      )
     }
     return ids.length > 0
   }

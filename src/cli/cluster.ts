@@ -116,12 +116,12 @@ export function toCommandError(error: unknown, action: ClusterAction): unknown {
   const { resource, namespace, verbs } = action
   const where = resource.namespaced && namespace !== undefined ? ` in the namespace "${namespace}"` : ''
   if (isNotFound(error)) {
-    const message = `Cannot ${describeAction(action)}: there is none of that name${where}`
+    const message = `Cannot ${describeAction(action)}: there is no object of that name${where}`
     return new KopfError('KOPF_NOT_FOUND', message, { cause: error })
   }
   if (!isForbidden(error)) return error
   const rule = JSON.stringify({ apiGroups: [resource.group], resources: [resource.plural], verbs })
-  const message = `Cannot ${describeAction(action)}: this user may not; a role needs the rule ${rule}`
+  const message = `Cannot ${describeAction(action)}: this user lacks the permission; a role needs the rule ${rule}`
   return new KopfError('KOPF_FORBIDDEN', message, { cause: error })
 }
 

@@ -21,7 +21,7 @@ import { printable, writeLog } from './terminal.ts'
 /** Resolves with the first signal. A second signal exits the process immediately. */
 export function untilStopped(calls?: CallsAtWork): Promise<NodeJS.Signals> {
   return untilSignal({
-    onSecond: (signal) => exitNow(`${signal} has come for the second time: the process ends at once`, calls),
+    onSecond: (signal) => exitNow(`${signal} was received a second time: the process ends at once`, calls),
   })
 }
 
@@ -49,7 +49,7 @@ export function exitAfterTimeout({ settings }: Operator, calls: CallsAtWork): vo
     gracePeriod === null ? Infinity : exitMsWithin(toMs(gracePeriod, 'process.gracePeriod')),
   )
   if (limitMs === Infinity) return
-  const why = `stopping has taken more than ${limitMs / 1000} seconds: the process ends unfinished`
+  const why = `the operator has not stopped within ${limitMs / 1000} seconds: the process ends now`
   callAfter(limitMs, () => exitNow(why, calls))
 }
 

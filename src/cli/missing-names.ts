@@ -35,7 +35,7 @@ export async function describeMissing(session: Session, { resource, name, namesp
   if (otherNamespaces !== undefined) return `the namespace "${place}" does not exist${otherNamespaces}`
   const where = place === undefined ? '' : ` in the namespace "${place}"`
   const advice = await adviseOn(session, collectionPath(resource, place), name)
-  return `there is none of that name${where}${advice}`
+  return `there is no object of that name${where}${advice}`
 }
 
 /** If the namespace does not exist: advice on its name, possibly empty. Undefined if it exists, or if the user may not read it. */

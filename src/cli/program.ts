@@ -44,10 +44,10 @@ export function createProgram(): Command {
     .hook('preSubcommand', (_, command) => readFailureFormat(command))
     .exitOverride()
   addExamples(program, [
-    'kopf dev operator.ts --apply objects.yaml',
-    'kopf run operator.ts --namespace production',
-    'kopf explain kopfexamples kopf-example-1 --file operator.ts',
-    'kopf help run',
+    'npx kopf dev operator.ts --apply objects.yaml',
+    'npx kopf run operator.ts --namespace production',
+    'npx kopf explain kopfexamples kopf-example-1 --file operator.ts',
+    'npx kopf help run',
   ])
   program.commandsGroup('Operators:')
   addInitCommand(program)
@@ -95,15 +95,16 @@ function addCompletionCommand(program: Command): void {
     .addHelpText(
       'after',
       [
-        `\n${styleHeading('Install it (the second line of bash and fish is for npx kopf):')}`,
-        '  bash  $ kopf completion bash > ~/.local/share/bash-completion/completions/kopf',
+        `\n${styleHeading('Install it (the lines with ln are for npx kopf):')}`,
+        '  bash  $ npx kopf completion bash \\',
+        '            > ~/.local/share/bash-completion/completions/kopf',
         '        $ ln -s kopf ~/.local/share/bash-completion/completions/npx',
-        '  zsh   $ mkdir -p ~/.zfunc && kopf completion zsh > ~/.zfunc/_kopf',
+        '  zsh   $ mkdir -p ~/.zfunc && npx kopf completion zsh > ~/.zfunc/_kopf',
         '        and in ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit',
-        '  fish  $ kopf completion fish > ~/.config/fish/completions/kopf.fish',
+        '  fish  $ npx kopf completion fish > ~/.config/fish/completions/kopf.fish',
         '        $ ln -s kopf.fish ~/.config/fish/completions/npx.fish',
         `\n${styleHeading('Or for this shell only, also for npx kopf:')}`,
-        '  $ source <(kopf completion bash)',
+        '  $ source <(npx kopf completion bash)',
       ].join('\n'),
     )
     .action((shell: keyof typeof completionWriters) => print(completionWriters[shell](readTree(program)).trimEnd()))

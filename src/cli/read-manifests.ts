@@ -49,10 +49,10 @@ const problems: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   ENOTDIR: 'there is no such folder',
   EISDIR: 'it is a folder',
-  EACCES: 'this user may not do that',
-  EPERM: 'this user may not do that',
-  EROFS: 'nothing can be written there',
-  ENOSPC: 'there is no room left',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'there is no space left on the device',
 }
 
 export function explainFileProblem(error: unknown): string {

@@ -64,7 +64,7 @@ export async function confirm(question: string): Promise<boolean> {
 /** Asks a question. Throws if the user presses Ctrl-C or Ctrl-D instead of answering. */
 export async function prompt(question: string): Promise<string> {
   const answer = await readAnswer(question)
-  if (answer === undefined) throw new KopfError('KOPF_STOPPED', 'Stopped, and nothing was done')
+  if (answer === undefined) throw new KopfError('KOPF_STOPPED', 'Stopped: nothing was changed')
   return answer
 }
 

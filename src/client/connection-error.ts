@@ -52,7 +52,7 @@ const untrusted: Explain = () =>
   "the server's certificate is not signed by an authority that is trusted; give the cluster's own in certificate-authority-data of the kubeconfig (`caData`)"
 const unknownHost: Explain = ({ hostname }) =>
   `the host ${JSON.stringify(hostname ?? '')} is not known; check the server's address in the kubeconfig, and DNS`
-const unreachable: Explain = (error) => `there is no way to ${formatAddress(error)}; check the network and the VPN`
+const unreachable: Explain = (error) => `there is no route to ${formatAddress(error)}; check the network and the VPN`
 const broken: Explain = () => 'the connection broke before the answer was complete'
 
 const problems: ReadonlyMap<string, readonly [ConnectionProblem, Explain]> = new Map([
@@ -81,7 +81,7 @@ const problems: ReadonlyMap<string, readonly [ConnectionProblem, Explain]> = new
   ['CERT_UNTRUSTED', ['certificate', untrusted]],
   [
     'CERT_HAS_EXPIRED',
-    ['certificate', () => "the server's certificate has expired; renew it, or set the clock of this machine right"],
+    ['certificate', () => "the server's certificate has expired; renew it, or correct the clock of this machine"],
   ],
   [
     'CERT_NOT_YET_VALID',
@@ -143,7 +143,7 @@ export function connectionClosedError(): KopfError {
 function classifyUnknown(code: string): readonly [ConnectionProblem, Explain?] {
   if (/^(ERR_SSL|ERR_TLS)/.test(code)) return ['protocol']
   if (code.startsWith('HPE_'))
-    return ['protocol', () => 'the answer is no HTTP; check the server’s address in the kubeconfig']
+    return ['protocol', () => 'the answer is not HTTP; check the server’s address in the kubeconfig']
   // For unknown errors, assume that the server may have received the request.
   return ['broken']
 }

@@ -279,7 +279,7 @@ class StreamedBody implements AsyncIterableIterator<Uint8Array, undefined> {
 function concealedValueError(method: string, path: string): KopfError {
   return new KopfError(
     'KOPF_OBJECT',
-    `Cannot ${method} ${path}: the object holds the old value of a Secret, which is concealed; take the present value from "body"`,
+    `Cannot ${method} ${path}: the object holds the old value of a Secret, which is concealed; take the current value from "body"`,
   )
 }
 

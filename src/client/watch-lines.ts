@@ -99,7 +99,7 @@ class PartialLine {
 
 function lineTooLongError(maxBytes: number): KopfError {
   const why = `a line is longer than ${maxBytes} bytes; check that this is the address of a Kubernetes API server`
-  return new KopfError('KOPF_WATCH_LINE', `Cannot go on reading a watch: ${why}`)
+  return new KopfError('KOPF_WATCH_LINE', `Cannot continue to read a watch: ${why}`)
 }
 
 const eventTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'])

@@ -60,7 +60,7 @@ export class NamespaceObserver {
     if (open.length === 0) return
     if (this.#context.settings.scanning.disabled) {
       this.#context.logger.warn(
-        `Namespaces are not looked for, since scanning.disabled is set: nothing is served for ${open.join(' and ')}`,
+        `The operator does not search for namespaces, since scanning.disabled is set: it serves nothing for ${open.join(' and ')}`,
       )
       return
     }

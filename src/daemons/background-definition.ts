@@ -63,14 +63,16 @@ function readTimerSchedule({ options, subject }: Registration): BackgroundSpec['
   if (intervalMs === undefined && idleMs === undefined) {
     throwOptionError(subject, 'it needs an "interval", or "idle" to be called after each change: { interval: 30 }')
   }
-  if (intervalMs === 0) throwOptionError(subject, 'the "interval" is longer than 0: without a pause, use a daemon')
+  if (intervalMs === 0)
+    throwOptionError(subject, '"interval" must be longer than 0: to run without a pause, use a daemon')
   if (intervalMs === undefined && idleMs === 0) {
     throwOptionError(
       subject,
-      'without an "interval", "idle" is longer than 0: to be called with each change, use on.event',
+      'without an "interval", "idle" must be longer than 0: to be called with each change, use on.event',
     )
   }
-  if (sharp && intervalMs === undefined) throwOptionError(subject, '"sharp" needs an "interval" to be sharp about')
+  if (sharp && intervalMs === undefined)
+    throwOptionError(subject, '"sharp" has no effect without an "interval": add one, or remove "sharp"')
   return { intervalMs, sharp, idleMs }
 }
 

@@ -138,7 +138,7 @@ export class Leadership implements LeaderStatus {
       onWaiting: (holder) => {
         const same = 'the same identity as this replica: an earlier run, or another replica that needs its own identity'
         logger.info(
-          `Standing by: the Lease ${namespace}/${name} is held by ${holderName(holder)}${holder === identity ? `, ${same}` : ''}.`,
+          `Waiting to lead: the Lease ${namespace}/${name} is held by ${holderName(holder)}${holder === identity ? `, ${same}` : ''}.`,
         )
         this.#hasWaited = true
         this.#report('candidate')

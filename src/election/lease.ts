@@ -179,7 +179,7 @@ export function toForbiddenError({ name, namespace }: LeaseKey, error: unknown):
 export function toLostLeaseError({ name, namespace }: LeaseKey, why: string, cause?: unknown): KopfError {
   return new KopfError(
     'KOPF_LEADERSHIP',
-    `Cannot go on as the leader: the Lease ${namespace}/${name} ${why}; the operator writes nothing more and exits; restart it to make it a candidate`,
+    `Cannot remain the leader: the Lease ${namespace}/${name} ${why}; the operator writes nothing more and exits; restart it to make it a candidate`,
     { cause },
   )
 }

@@ -142,7 +142,7 @@ function refusal(explained: ExplainedObject, handler: Handler, why: string | und
   if (reason === 'noop') return 'Nothing has changed since the object was handled'
   if (reason === 'free')
     return 'The object is being deleted, and has no finalizer of the operator: no handler is called'
-  return why ?? 'It is not its turn'
+  return why ?? 'Other handlers are called before it'
 }
 
 export function detectFor({ deleting, hasFinalizer, comparison }: DetectionBase, initial: boolean): DetectedReason {

@@ -86,7 +86,7 @@ describe('explained handlers', () => {
       'label no: The label "a" does not match',
       'annotation no: The annotation "a" does not match',
       'field/spec.x no: The field "spec.x" has no value',
-      'when no: Its "when" says no',
+      'when no: Its "when" returned false',
       'update no: It is for update, and this is create',
       'delete no: It is for delete, and this is create',
       'resume no: It is for objects that were handled before, and this one is handled as created first',
@@ -230,7 +230,7 @@ describe('explained handlers', () => {
       ['create', { id: 'fine', when: ({ memo, name }: { memo: object; name: string }) => memo && name === 'n' }],
     ]
     const [fails, asks, fine] = verdictsOf(rows, bodyOf())
-    expect(fails).toMatch(/^fails unclear: Cannot tell whether handler "fails" is for "ns\/n".*not async/)
+    expect(fails).toMatch(/^fails unclear: Cannot tell whether handler "fails" is for "ns\/n".*must be synchronous/)
     expect(asks).toMatch(/^asks unclear: .*Cannot use "client" in a filter while an object is explained/)
     expect(fine).toBe('fine now: It is called for create')
   })
@@ -333,7 +333,7 @@ describe('explanation notes', () => {
       'an object without matching handlers',
       [['create', { id: 'c', labels: { a: 'b' } }]],
       bodyOf(),
-      /No handler of changes can be for/,
+      /No change handler can match/,
     ],
     [
       'a change that a deletion has superseded',

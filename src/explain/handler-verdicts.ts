@@ -12,7 +12,7 @@ export function handlerVerdicts(explained: ExplainedObject, notes: string[]): Ha
   const changes = changeVerdicts(explained, notes)
   noteDecision(explained, notes)
   if (handlers.change.length > 0 && !explained.hasHandlers) {
-    notes.push('No handler of changes can be for this object as it is: nothing is stored on it, and it is left alone')
+    notes.push('No change handler can match this object in its current state: the operator stores nothing on it')
   }
   return [...allHandlers(handlers), ...handlers.admission, ...handlers.conversion].map((handler) => {
     const { id, type: kind } = handler

@@ -157,26 +157,26 @@ describe('refused handlers', () => {
     ['update', { deleted: true }, /^Cannot register an "update" handler.*it has no option "deleted"/],
     ['event', { errors: 'ignored' }, /it has no option "errors"/],
     ['startup', { labels: {} }, /^Cannot register a "startup" handler: it has no option "labels"/],
-    ['create', 'id', /the options are an object/],
-    ['create', null, /the options are an object/],
-    ['create', [], /the options are an object/],
-    ['create', { id: '' }, /"id" is a string that is not empty/],
-    ['create', { id: 5 }, /"id" is a string that is not empty/],
-    ['create', { errors: 'retry' }, /"errors" is one of "ignored", "temporary", "permanent"/],
-    ['create', { retries: -1 }, /"retries" is a whole number that is not negative/],
-    ['create', { retries: 1.5 }, /"retries" is a whole number/],
-    ['create', { retries: null }, /"retries" is a whole number/],
+    ['create', 'id', /the options must be an object/],
+    ['create', null, /the options must be an object/],
+    ['create', [], /the options must be an object/],
+    ['create', { id: '' }, /"id" must be a string that is not empty/],
+    ['create', { id: 5 }, /"id" must be a string that is not empty/],
+    ['create', { errors: 'retry' }, /"errors" must be one of "ignored", "temporary", "permanent"/],
+    ['create', { retries: -1 }, /"retries" must be a whole number that is not negative/],
+    ['create', { retries: 1.5 }, /"retries" must be a whole number/],
+    ['create', { retries: null }, /"retries" must be a whole number/],
     ['create', { timeout: -1 }, /Cannot use -1 as the timeout of a "create" handler for kopfexamples/],
     ['create', { backoff: 'soon' }, /Cannot use "soon" as the backoff of/],
-    ['create', { when: true }, /"when" is a function/],
+    ['create', { when: true }, /"when" must be a function/],
     ['create', { labels: 'a=b' }, /"labels" is an object/],
     ['create', { labels: { a: null } }, /"labels" has null for "a": expected a string, PRESENT, ABSENT, or a function/],
     ['create', { labels: { a: Symbol('x') } }, /"labels" has a value of type symbol for "a"/],
     ['create', { annotations: { a: 5 } }, /"annotations" has a value of type number for "a"/],
-    ['create', { field: '' }, /"field" is a path such as/],
-    ['create', { field: 'a..b' }, /"field" is a path such as/],
-    ['create', { field: [] }, /"field" is a path such as/],
-    ['create', { field: ['a', 5] }, /"field" is a path such as/],
+    ['create', { field: '' }, /"field" must be a path such as/],
+    ['create', { field: 'a..b' }, /"field" must be a path such as/],
+    ['create', { field: [] }, /"field" must be a path such as/],
+    ['create', { field: ['a', 5] }, /"field" must be a path such as/],
     ['create', { value: 1 }, /"value" needs a "field"/],
     ['create', { value: null, field: 'f' }, /"value" cannot be null: use ABSENT/],
     ['update', { new: 1 }, /"new" needs a "field"/],
@@ -196,13 +196,13 @@ describe('refused handlers', () => {
     ['timer', {}, noSchedule],
     ['timer', { initialDelay: 5 }, noSchedule],
     ['timer', { interval: undefined }, noSchedule],
-    ['timer', { interval: 0 }, /the "interval" is longer than 0: without a pause, use a daemon/],
-    ['timer', { interval: '0s' }, /the "interval" is longer than 0/],
-    ['timer', { interval: 0, idle: 5 }, /the "interval" is longer than 0/],
+    ['timer', { interval: 0 }, /"interval" must be longer than 0: to run without a pause, use a daemon/],
+    ['timer', { interval: '0s' }, /"interval" must be longer than 0/],
+    ['timer', { interval: 0, idle: 5 }, /"interval" must be longer than 0/],
     [
       'timer',
       { idle: 0 },
-      /without an "interval", "idle" is longer than 0: to be called with each change, use on.event/,
+      /without an "interval", "idle" must be longer than 0: to be called with each change, use on.event/,
     ],
     [
       'timer',
@@ -216,7 +216,7 @@ describe('refused handlers', () => {
     ['timer', { interval: 1, initialDelay: -1 }, /Cannot use -1 as the initialDelay of/],
     ['timer', { interval: 1, initialDelay: 'soon' }, /Cannot use "soon" as the initialDelay of/],
     ['timer', { interval: 1, backoff: -1 }, /Cannot use -1 as the backoff of/],
-    ['timer', { idle: 1, sharp: true }, /"sharp" needs an "interval" to be sharp about/],
+    ['timer', { idle: 1, sharp: true }, /"sharp" has no effect without an "interval": add one, or remove "sharp"/],
     ['timer', { interval: 1, sharp: 1 }, /"sharp" is true or false/],
     ['timer', { interval: 1, finalizer: 'no' }, /"finalizer" is true or false/],
     ['timer', { intervall: 1 }, /it has no option "intervall"; did you mean "interval"\?$/],
@@ -233,7 +233,9 @@ describe('refused handlers', () => {
   })
 
   test.each([undefined, null, 'fn', {}])('the handler function %o is refused', (fn) => {
-    expect(() => createHandler('create', 'kopfexamples', {}, fn)).toThrow(/the handler is a function, and the last/)
+    expect(() => createHandler('create', 'kopfexamples', {}, fn)).toThrow(
+      /the last argument must be the handler function/,
+    )
   })
 
   test('a field handler with no field or with two fields is refused', () => {

@@ -137,7 +137,7 @@ function checkFunction(fn: unknown, subject: string): HandlerFunction {
   if (typeof fn === 'function') return fn as HandlerFunction
   return throwOptionError(
     subject,
-    `the handler is a function, and the last argument; got ${fn === null ? 'null' : typeof fn}`,
+    `the last argument must be the handler function; got ${fn === null ? 'null' : typeof fn}`,
   )
 }
 
@@ -150,7 +150,7 @@ function checkComparedOptions(parent: ChangeHandler, options: Options, subject: 
 
 function readId(id: unknown, subject: string): string | undefined {
   if (id === undefined || (typeof id === 'string' && id !== '')) return id
-  return throwOptionError(subject, '"id" is a string that is not empty')
+  return throwOptionError(subject, '"id" must be a string that is not empty')
 }
 
 /** The name of a bound function is the name of its original. */

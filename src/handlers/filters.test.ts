@@ -35,7 +35,7 @@ describe('combined filter callbacks', () => {
     ['none', none(async () => false)],
     ['not', not(() => Promise.reject(new Error('unheard')))],
   ])('the combined filter %s refuses promises, which are always truthy', (_name, callback) => {
-    expect(() => callback()).toThrow(/not async/)
+    expect(() => callback()).toThrow(/must be synchronous/)
   })
 })
 

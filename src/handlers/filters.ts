@@ -79,7 +79,7 @@ export function toVerdict(result: unknown): boolean {
     Promise.resolve(result).catch(() => undefined)
     throw new KopfError(
       'KOPF_FILTER',
-      'Cannot wait for an answer: filters are called for every event, and are not async',
+      'Cannot use a promise as the result of a filter: filters are called for every event, and must be synchronous',
     )
   }
   return Boolean(result)

@@ -290,7 +290,7 @@ describe('filter callbacks', () => {
     const change = { reason: 'update', old: { f: 1 }, new: { f: 2 } } as const
     const context = situationOf(kind === 'event' ? {} : change)
     expect(() => selectHandlers([handlerOf(kind, options)], context)).toThrow(
-      new RegExp(`handler "h(/f)?" is for "ns/n": its "${filter}" filter failed: (boom|.*not async)`),
+      new RegExp(`handler "h(/f)?" is for "ns/n": its "${filter}" filter failed: (boom|.*must be synchronous)`),
     )
   })
 
@@ -351,7 +351,7 @@ test.each<[string, HandlerType, object, Partial<MatchContext>]>([
     { field: 'f', new: 3 },
     { reason: 'update', old: { f: 1 }, new: { f: 2 } },
   ],
-  ['Its "when" says no', 'event', { when: () => 0 }, {}],
+  ['Its "when" returned false', 'event', { when: () => 0 }, {}],
 ])('the reason why a handler is not called is: %s', (sentence, kind, options, changes) => {
   expect(whyNot(handlerOf(kind, options), situationOf(changes))).toBe(sentence)
 })

@@ -234,6 +234,6 @@ function explain(miss: Mismatch, handler: Handler, { reason, resource }: MatchCo
     case 'new':
       return `The ${miss.type} value of the field ${field} does not match`
     case 'when':
-      return 'Its "when" says no'
+      return 'Its "when" returned false'
   }
 }

@@ -192,7 +192,7 @@ export type Options = Readonly<Record<string, unknown>>
 export function checkHandlerOptions(options: unknown, known: readonly string[], what: string): Options {
   if (options === undefined) return {}
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    return throwOptionError(what, 'the options are an object, such as { retries: 3 }')
+    return throwOptionError(what, 'the options must be an object, such as { retries: 3 }')
   }
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   checkNames(
@@ -206,7 +206,7 @@ export function checkHandlerOptions(options: unknown, known: readonly string[], 
 export function readErrors(value: unknown, byDefault: ErrorsMode, what: string): ErrorsMode {
   if (value === undefined) return byDefault
   if (value === 'ignored' || value === 'temporary' || value === 'permanent') return value
-  return throwOptionError(what, '"errors" is one of "ignored", "temporary", "permanent"')
+  return throwOptionError(what, '"errors" must be one of "ignored", "temporary", "permanent"')
 }
 
 export function readRetries(value: unknown, what: string): number | undefined {
@@ -214,7 +214,7 @@ export function readRetries(value: unknown, what: string): number | undefined {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   return throwOptionError(
     what,
-    `"retries" is a whole number that is not negative; leave it out for any number of attempts`,
+    `"retries" must be a whole number that is not negative; leave it out for any number of attempts`,
   )
 }
 
@@ -231,7 +231,7 @@ export function readFlag(options: Options, name: string, what: string, byDefault
 
 export function readWhen(value: unknown, what: string): ((args: never) => unknown) | undefined {
   if (value === undefined || typeof value === 'function') return value as (args: never) => unknown
-  return throwOptionError(what, '"when" is a function that says true or false')
+  return throwOptionError(what, '"when" must be a function that returns true or false')
 }
 
 /** The patterns of labels or annotations. Returns undefined for an empty object, so that matching can skip it. */
@@ -261,7 +261,7 @@ export function readFieldPath(field: unknown, what: string): readonly string[] |
   if (Array.isArray(path) && path.length > 0 && path.every((key) => typeof key === 'string' && key !== '')) {
     return Object.freeze([...path])
   }
-  return throwOptionError(what, `"field" is a path such as "spec.size" or ["spec", "size"]`)
+  return throwOptionError(what, `"field" must be a path such as "spec.size" or ["spec", "size"]`)
 }
 
 /** Throws for patterns without a field, for null, and for `value` together with `old` or `new`, which would be ambiguous. */

@@ -176,7 +176,7 @@ function warnEndless(
     : ': this object waits, and its worker is not free for another'
   const seconds = Math.round(elapsedMs / 1000)
   logger.warn(
-    `${title} has been running for ${seconds} seconds and has not come back${worker === undefined ? '' : effect}.`,
+    `${title} has been running for ${seconds} seconds and has not returned${worker === undefined ? '' : effect}.`,
   )
 }
 

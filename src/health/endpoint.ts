@@ -69,7 +69,7 @@ async function listen(server: Server, address: HealthAddress): Promise<void> {
     })
   }).catch((cause: NodeJS.ErrnoException) => {
     const why = problems[cause.code ?? ''] ?? cause.message
-    throw new KopfError('KOPF_LIVENESS', `Cannot serve the health at ${formatHealthAddress(address)}: ${why}`, {
+    throw new KopfError('KOPF_LIVENESS', `Cannot serve health probes at ${formatHealthAddress(address)}: ${why}`, {
       cause,
     })
   })

@@ -19,7 +19,7 @@ export interface HealthSources {
 
 export function readHealthAddress(text: string): HealthAddress {
   return parseHealthAddress(text, (why) => {
-    throw new KopfError('KOPF_LIVENESS', `Cannot serve the health at "${text}": ${why}`)
+    throw new KopfError('KOPF_LIVENESS', `Cannot serve health probes at "${text}": ${why}`)
   })
 }
 

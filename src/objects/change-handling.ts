@@ -82,7 +82,7 @@ export async function handleChanges(context: Context, object: WatchedObject, run
   }
   throw new KopfError(
     'KOPF_NOT_CONVERGING',
-    'Cannot settle the object: what is written to it is changed back at once; look for a webhook or a schema that does so',
+    'Cannot finish the handling of the object: each write to it is reverted at once; look for a webhook or a schema that does so',
   )
 }
 

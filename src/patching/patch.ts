@@ -205,7 +205,7 @@ interface CopyFrame {
 function copyValue(source: unknown, put: (json: unknown) => void, frame: CopyFrame): void {
   if (source instanceof ConcealedValue) {
     throw new TypeError(
-      'The old value of a Secret is concealed and cannot be written; take the present value from "body"',
+      'The old value of a Secret is concealed and cannot be written; take the current value from "body"',
     )
   }
   const value = hasToJson(source) ? source.toJSON() : source

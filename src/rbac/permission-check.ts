@@ -97,12 +97,12 @@ export class PermissionCheck {
   #report(missing: readonly MissingPermission[]): void {
     const scopes = new Map<string, string[]>()
     for (const { scope, rules } of mergeByScope(missing)) {
-      const role = scope === undefined ? 'a ClusterRole' : `a Role in "${scope}"`
+      const role = scope === undefined ? 'a ClusterRole of the operator' : `a Role of the operator in "${scope}"`
       const text = formatRules(rules)
       scopes.set(text, [...(scopes.get(text) ?? []), role])
     }
     if (scopes.size === 0) return
-    const advice = Array.from(scopes, ([text, roles]) => `To ${roles.join(' and to ')} of the operator, add ${text}`)
+    const advice = Array.from(scopes, ([text, roles]) => `Add the following to ${roles.join(' and to ')}: ${text}`)
     this.#context.logger.warn(`The operator lacks permissions. ${advice.join('. ')}`)
   }
 }

@@ -50,7 +50,7 @@ export const reconcileDefinition: HandlerDefinition<'reconcile'> = {
 
 function readReconciling({ options, subject }: Registration): ReconcileSpec {
   const resyncMs = readDuration(options, 'resync', subject)
-  if (resyncMs === 0) throwOptionError(subject, '"resync" is longer than 0; leave it out for never')
+  if (resyncMs === 0) throwOptionError(subject, '"resync" must be longer than 0; leave it out to turn it off')
   return {
     owns: readOwned(options['owns'], subject),
     watches: readWatches(options['watches'], subject),
@@ -64,7 +64,7 @@ function readExisting(options: Options, subject: string): ExistingPolicy {
   const { existing } = options
   const adopts = readFlag(options, 'adopt', subject)
   if (existing === undefined) return adopts ? 'adopt' : 'refuse'
-  if (!isExistingPolicy(existing)) throwOptionError(subject, `"existing" is one of ${existingPolicies.join(', ')}`)
+  if (!isExistingPolicy(existing)) throwOptionError(subject, `"existing" must be one of ${existingPolicies.join(', ')}`)
   if (adopts && existing !== 'adopt')
     throwOptionError(subject, `"adopt: true" and "existing: '${existing}'" contradict each other`)
   return existing
@@ -80,7 +80,7 @@ export function isExistingPolicy(value: unknown): value is ExistingPolicy {
 function readOwned(value: unknown, subject: string): readonly ResourceSelector[] {
   if (value === undefined) return []
   if (!Array.isArray(value))
-    throwOptionError(subject, '"owns" is a list of resources, such as [Deployment, "services"]')
+    throwOptionError(subject, '"owns" must be a list of resources, such as [Deployment, "services"]')
   return (value as ResourceLike[]).map((like) => readOne(like, 'owns', subject))
 }
 
@@ -90,7 +90,7 @@ function readWatches(value: unknown, subject: string): readonly Watch[] {
   if (!isPairs) {
     throwOptionError(
       subject,
-      '"watches" is a list of pairs, such as [[ConfigMap, (object) => [{ name: "the object to look at" }]]]',
+      '"watches" must be a list of pairs, such as [[ConfigMap, (object) => [{ name: "the object to look at" }]]]',
     )
   }
   return (value as Array<readonly [ResourceLike, Watch['ownersOf']]>).map(([like, ownersOf]) => {

@@ -135,7 +135,7 @@ export class StepKeys {
     const { settings, secret, logger } = this.#options
     // Keys that were read before stay in use: stored results are signed with them.
     if (this.#isShared) return
-    const problem = `Cannot keep the keys for the results of steps in the Secret ${secret}: ${why}`
+    const problem = `Cannot store the keys for the results of steps in the Secret ${secret}: ${why}`
     const remedy = 'apply what `kopf manifests` prints, or set "settings.steps.keys"'
     if (settings.signing === 'required') throw new TemporaryError(`${problem}; ${remedy}`, { delay: 30 })
     if (!this.#hasWarned)
@@ -154,5 +154,5 @@ export class StepKeys {
 
 function rejectionMessage(id: string, verdict: Exclude<StepVerdict, 'valid'>): string {
   const [handler, step] = [id.slice(0, id.lastIndexOf('/')), id.slice(id.lastIndexOf('/') + 1)]
-  return `The stored result of step "${step}" of handler "${handler}" does not count, and the step runs again: ${reasons[verdict]}`
+  return `The stored result of step "${step}" of handler "${handler}" is not used, and the step runs again: ${reasons[verdict]}`
 }

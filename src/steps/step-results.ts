@@ -23,7 +23,7 @@ export interface ResultContext {
 /** Throws a PermanentError for a result that cannot be stored: the step has run already, and a retry would run it again. */
 export function toStepResult(value: unknown, { what, body, size }: ResultContext): string {
   const refuse = (why: string): never => {
-    throw new PermanentError(`Cannot remember the result of ${what}: ${why}`, { code: 'KOPF_STEP_RESULT' })
+    throw new PermanentError(`Cannot store the result of ${what}: ${why}`, { code: 'KOPF_STEP_RESULT' })
   }
   let json: ReturnType<typeof toPlainJson>
   try {
@@ -34,7 +34,9 @@ export function toStepResult(value: unknown, { what, body, size }: ResultContext
   if (json === undefined) return ''
   const secret = findSecret(json, body)
   if (secret !== undefined) {
-    return refuse(`${secret}, and it would be readable on the object; keep it in a Secret and return the name of that`)
+    return refuse(
+      `${secret}, and everyone who may read the object could read it; store it in a Secret, and return the name of the Secret`,
+    )
   }
   const text = toJsonText(json)
   if (size + text.length <= maxCharacters) return text

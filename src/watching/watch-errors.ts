@@ -23,14 +23,14 @@ export function isProblem(error: unknown, problem: WatchProblem): boolean {
 
 /** A line of the stream is not JSON. */
 export function malformedLine(what: string): KopfError {
-  return new KopfError(codes.malformed, `Cannot go on reading a watch: got ${what}`)
+  return new KopfError(codes.malformed, `Cannot continue to read a watch: got ${what}`)
 }
 
 /** A bookmark has a lower version than the ones already seen: the server has gone back in time without sending an error. */
 export function laggingServer(version: string, seen: string): KopfError {
   return new KopfError(
     codes.lagging,
-    `Cannot go on from version "${seen}": the server is at "${version}"; it has not caught up with another, or was restored from a backup`,
+    `Cannot continue from version "${seen}": the server is at "${version}"; it has not caught up with another, or was restored from a backup`,
   )
 }
 

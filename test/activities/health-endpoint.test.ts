@@ -67,7 +67,7 @@ test('a start fails if the port of the health endpoint is taken, before any requ
   const error = await lab.start(operator(), { livenessEndpoint, transport: wire }).catch((thrown: unknown) => thrown)
   taken.close()
   expect(error).toMatchObject({ code: 'KOPF_LIVENESS' })
-  expect(String(error)).toContain(`Cannot serve the health at ${livenessEndpoint}: the port is taken`)
+  expect(String(error)).toContain(`Cannot serve health probes at ${livenessEndpoint}: the port is taken`)
   expect(wire.requests).toEqual([])
 })
 

@@ -92,14 +92,14 @@ test('the LoginError names the failed login handler and its error', async () => 
 })
 
 test.each([
-  ['a plain object', () => ({ server: 'https://example.com', token: 'sesame' }), 'of type Object'],
-  ['a text', () => 'sesame', 'of type string'],
-  ['a promise of a number', () => Promise.resolve(42), 'of type number'],
+  ['a plain object', () => ({ server: 'https://example.com', token: 'sesame' }), 'Object'],
+  ['a text', () => 'sesame', 'string'],
+  ['a promise of a number', () => Promise.resolve(42), 'number'],
 ])('a login handler that returns %s fails the login, and the value is not shown', async (_, answer, type) => {
   const kopf = operator()
   kopf.on.login(answer as never)
   const error = await start(kopf).catch((thrown: unknown) => thrown)
-  expect(String(error)).toContain(`it is no ConnectionInfo but ${type}`)
+  expect(String(error)).toContain(`expected a ConnectionInfo, got ${type}`)
   expect(`${error}${stage.logs.join()}`).not.toContain('sesame')
 })
 

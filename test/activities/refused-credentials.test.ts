@@ -331,7 +331,7 @@ test('a connection function that throws fails the start, but is called again in 
 
 test.each([
   ['nothing', () => undefined, 'the function `connection` has returned no ConnectionInfo'],
-  ['something else', () => ({ token: 'hush' }), '`connection` is no ConnectionInfo'],
+  ['something else', () => ({ token: 'hush' }), '`connection` is not a ConnectionInfo'],
 ])('a connection function that returns %s fails the start', async (_, connection, message) => {
   const { kopf } = watcher()
   const error = await stage.start(kopf, { connection: connection as never }).catch((thrown: unknown) => thrown)

@@ -324,10 +324,18 @@ describe('admission handler registration', () => {
 
   test.each<[string, object, string]>([
     ['an unknown operation', { operations: ['create'] }, 'there are CREATE, UPDATE, DELETE, CONNECT'],
-    ['no operation', { operations: [] }, 'leave it out for all of them'],
-    ['operations that are not a list', { operations: 'CREATE' }, '"operations" is a list such as ["CREATE", "UPDATE"]'],
-    ['a subresource with a slash', { subresource: 'pods/status' }, '"subresource" is a name such as "status", or "*"'],
-    ['an empty subresource', { subresource: '' }, '"subresource" is a name'],
+    ['no operation', { operations: [] }, 'leave it out for all operations'],
+    [
+      'operations that are not a list',
+      { operations: 'CREATE' },
+      '"operations" must be a list such as ["CREATE", "UPDATE"]',
+    ],
+    [
+      'a subresource with a slash',
+      { subresource: 'pods/status' },
+      '"subresource" must be a name such as "status", or "*"',
+    ],
+    ['an empty subresource', { subresource: '' }, '"subresource" must be a name'],
     ['a persistent option that is not a boolean', { persistent: 'yes' }, '"persistent" is true or false'],
     ['a sideEffects option that is not a boolean', { sideEffects: 1 }, '"sideEffects" is true or false'],
     ['an ignoreFailures option that is not a boolean', { ignoreFailures: null }, '"ignoreFailures" is true or false'],

@@ -152,7 +152,7 @@ const broken: Record<string, [WebhookServerLike, string]> = {
     },
     'The webhook server has failed: not so',
   ],
-  'is not a generator': [(() => Promise.resolve()) as never, 'The webhook server is no async iterable'],
+  'is not a generator': [(() => Promise.resolve()) as never, 'The webhook server is not an async iterable'],
   'yields an invalid URL': [
     async function* () {
       yield { url: 5 } as never

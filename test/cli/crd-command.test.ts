@@ -158,7 +158,7 @@ describe('CRDs of an operator', { timeout: 60_000 }, () => {
     const checked = await crd('operator.ts', '--check-cluster', '--kubeconfig', 'dev.kubeconfig')
     expect(checked.exit).toBe(1)
     expect(checked.stdout).toContain(
-      `  the cluster: ${name} v1alpha1: the version is removed: objects may be stored in it, so the API server refuses the change; run \`kopf crd migrate\` first\n`,
+      `  the cluster: ${name} v1alpha1: the version is removed: objects may be stored in it, so the API server refuses the change; run \`npx kopf crd migrate\` first\n`,
     )
   })
 })
@@ -170,7 +170,7 @@ describe('kopf crd failures', { timeout: 60_000 }, () => {
       'the operator defines no resource',
       ['others.ts'],
       1,
-      'kopf: Cannot print CRDs of others.ts: no handler is for a resource of defineResource; the CRDs of other resources come from elsewhere\n',
+      'kopf: Cannot print CRDs of others.ts: no handler is for a resource that is created with defineResource; get the CRDs of other resources from their authors\n',
     ],
     [
       'the file to check does not exist',

@@ -159,7 +159,7 @@ describe('migration that cannot be completed', { timeout: 60_000 }, () => {
     const { exit, stderr } = await migrate('--crd', crdName)
     expect([exit, stderr]).toEqual([
       1,
-      'kopf: Cannot rewrite things.example.com: this user may not; a role needs the rule ' +
+      'kopf: Cannot rewrite things.example.com: this user lacks the permission; a role needs the rule ' +
         '{"apiGroups":["example.com"],"resources":["things"],"verbs":["list","patch"]}\n',
     ])
   })

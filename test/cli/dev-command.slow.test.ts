@@ -127,7 +127,7 @@ describe('failures in kopf dev', { timeout: 60_000 }, () => {
     const one = await dev().until(/started in/)
     devFolder().write({ 'word.ts': "export const word = 'broken\n" })
     await one.until(/Cannot compile word\.ts:1:28: Unterminated string literal/)
-    await one.until(/The operator goes on as it was before\./)
+    await one.until(/The previous operator continues to run\./)
     devFolder().write({ 'objects.yaml': widget(2) })
     await one.until(/update: first one/)
     devFolder().write({ 'operator.ts': operatorOf(telling).replace('./word.ts', './other.ts') })
@@ -141,7 +141,7 @@ describe('failures in kopf dev', { timeout: 60_000 }, () => {
   test('kopf dev shows a file that throws, rejected objects and a failed startup handler, and recovers on the next save', async () => {
     write({ 'word.ts': "export const word = 'x'\nthrow new Error('no luck')\n", 'objects.yaml': widget(1) })
     const one = await dev().until(/Cannot load "operator\.ts": Error: no luck\n {2}at .*word\.ts:2:7/)
-    await one.until(/Nothing runs until it is put right\./)
+    await one.until(/No operator runs until you correct the error and save\./)
     devFolder().write({ 'word.ts': wordOf('better') })
     await one.until(/create: first better/)
     devFolder().write({ 'objects.yaml': '{apiVersion: example.com/v1, kind: Gadget, metadata: {name: first}}' })
@@ -151,7 +151,7 @@ describe('failures in kopf dev', { timeout: 60_000 }, () => {
     devFolder().write({ 'operator.ts': failed })
     await one.until(/Activity 'startup' failed permanently: cannot start/)
     await one.until(
-      /The operator has stopped because of the error above:\noperator\.ts:5:31\n(.*\n)*Nothing runs until/,
+      /The operator has stopped because of the error above:\noperator\.ts:5:31\n(.*\n)*No operator runs until/,
     )
     expect(countOf(one, /failed.*cannot start/g)).toBe(1)
     devFolder().write({ 'operator.ts': operatorOf(telling), 'word.ts': wordOf('good') })
@@ -166,7 +166,7 @@ describe('failures in kopf dev', { timeout: 60_000 }, () => {
     const one = await dev().until(new RegExp(`^${frame}`, 'm'))
     devFolder().write({ 'operator.ts': `${operatorOf(telling)}// Another comment.\n` })
     await one.until(
-      /^kopf dev: operator\.ts changed, and the error above remains\. Nothing runs until it is put right\.$/m,
+      /^kopf dev: operator\.ts changed, and the error above remains\. No operator runs until you correct the error and save\.$/m,
     )
     expect(countOf(one, /Cannot load/g)).toBe(1)
     await stop(one)
@@ -177,8 +177,8 @@ describe('failures in kopf dev', { timeout: 60_000 }, () => {
     const one = await dev().until(/started in/)
     const [here, there] = ['operator.ts', 'renamed.ts'].map((name) => join(devFolder().path, name)) as [string, string]
     renameSync(here, there)
-    await one.until(/Cannot load "operator\.ts": the file was deleted or renamed; put it back/)
-    await one.until(/The operator goes on as it was before\./)
+    await one.until(/Cannot load "operator\.ts": the file was deleted or renamed; restore it/)
+    await one.until(/The previous operator continues to run\./)
     renameSync(there, here)
     await one.until(/operator\.ts.* changed, reloaded in/)
     await stop(one)
@@ -240,7 +240,7 @@ describe('failures in kopf dev', { timeout: 60_000 }, () => {
     await one.until(/daemon/)
     devFolder().write({ 'operator.ts': operatorOf(telling) })
     await one.until(/create: first one/)
-    await one.until(/Not all of the operator from before has ended/)
+    await one.until(/The previous operator has not ended completely/)
     await stop(one)
   })
 

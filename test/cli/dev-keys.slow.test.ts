@@ -62,7 +62,7 @@ describe('keys of kopf dev', { timeout: 60_000 }, () => {
     one.type('o')
     await one.until(/The operator does not answer: its event loop is blocked\./)
     one.type('r')
-    await one.until(/The operator from before blocked its event loop: its process is killed\./)
+    await one.until(/The previous operator blocked its event loop: its process is killed\./)
     await one.until(/begun one[\s\S]*begun one/)
     devFolder().write({ 'operator.ts': operatorOf(telling) })
     await one.until(/resume: first one[\s\S]*resume: first one/)
@@ -132,7 +132,7 @@ kopf.on.delete(Widget, { id: 'drop' }, () => { throw new TemporaryError('Still i
     expect(one.output).toMatch(/pauses the operators of its peering there that have a lower priority than 666/)
     one.type('n\r')
     expect(await one.exit).toBe(1)
-    expect(one.output).toContain('Stopped, and nothing was done')
+    expect(one.output).toContain('Stopped: nothing was changed')
   })
 })
 

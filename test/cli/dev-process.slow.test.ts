@@ -46,7 +46,7 @@ describe('crashes in kopf dev', { timeout: 60_000 }, () => {
   ])('kopf dev survives %s', async (_, statement, message) => {
     write({ 'operator.ts': operatorOf(`kopf.on.create(Widget, { id: 'bad' }, () => { ${statement}; void word })`) })
     const one = await dev().until(message)
-    await one.until(/^Nothing runs until it is put right\.$/m)
+    await one.until(/^No operator runs until you correct the error and save\.$/m)
     await expectToGoOn(one)
   })
 

@@ -190,12 +190,12 @@ describe('kopf explain failures', { timeout: 60_000 }, () => {
     [
       'the object does not exist',
       ['configmap/oen'],
-      'kopf: Cannot explain configmaps "oen": there is none of that name in the namespace "default"; did you mean "one"?\n',
+      'kopf: Cannot explain configmaps "oen": there is no object of that name in the namespace "default"; did you mean "one"?\n',
     ],
     [
       'there is no object of a similar name',
       ['widgets.one.example.com', 'blue'],
-      'kopf: Cannot explain widgets.one.example.com "blue": there is none of that name in the namespace "default"; there are no others\n',
+      'kopf: Cannot explain widgets.one.example.com "blue": there is no object of that name in the namespace "default"; there are no others\n',
     ],
     [
       'the group of the resource is misspelt',

@@ -153,11 +153,11 @@ describe('mistyped arguments', () => {
     ],
     [
       ['manifests', 'a.ts', '--grant', 'get,wacth configmaps'],
-      "error: option '--grant <rule>' argument 'get,wacth configmaps' is invalid: \"wacth\" is no verb; there are get, list, watch, create, update, patch, delete, deletecollection, *.\n(see --help)\n",
+      "error: option '--grant <rule>' argument 'get,wacth configmaps' is invalid: \"wacth\" is not a verb; expected one of get, list, watch, create, update, patch, delete, deletecollection, *.\n(see --help)\n",
     ],
     [
       ['manifests', 'a.ts', '--grant', 'create secrets mine'],
-      "error: option '--grant <rule>' argument 'create secrets mine' is invalid: Kubernetes cannot restrict \"create\" to names; grant it by a rule of its own.\n(see --help)\n",
+      "error: option '--grant <rule>' argument 'create secrets mine' is invalid: Kubernetes cannot restrict \"create\" to names; grant it in a separate rule.\n(see --help)\n",
     ],
     [['release', 'pods'], 'error: nothing to release. Name an object, or all of them with --all.\n(see --help)\n'],
     [['release', 'pods', 'a', '--all'], "error: a name and option '--all' cannot be used together.\n(see --help)\n"],

@@ -1,5 +1,7 @@
 /** `kopf manifests` names the calls through `client` that the operator's source shows and that the printed rules do not allow. */
-import { expect, test } from 'vitest'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, inject, test } from 'vitest'
 import { KopfCommand, useFolder } from './run-support.ts'
 
 const folder = useFolder()
@@ -78,7 +80,7 @@ export default kopf
   expect((await remarks('operator.js')).told).toContain('  --grant "delete services"  for operator.js:3')
 })
 
-test('kopf manifests prints the remark without a list if the source has no client calls', async () => {
+test('kopf manifests prints no remark on client calls if the source has none', async () => {
   folder.write({
     'operator.ts': `import { Operator } from 'kopf'
 const kopf = new Operator({ name: 'plain' })
@@ -86,5 +88,50 @@ kopf.on.event('pods', () => {})
 export default kopf
 `,
   })
-  expect((await remarks('operator.ts')).told).toBe(`${head}\n`)
+  expect((await remarks('operator.ts')).told).toBe('')
+})
+
+test('kopf manifests finds the resources of client calls with kinds of kopf/kubernetes', async () => {
+  folder.write({
+    'operator.ts': `import { Operator } from 'kopf'
+import * as kubernetes from 'kopf/kubernetes'
+import { type PodSpec, Secret, Deployment as Workload, Event } from 'kopf/kubernetes'
+import { CronJob } from 'kopf/kubernetes/batch/v1'
+const kopf = new Operator({ name: 'typed' })
+kopf.on.event('pods', async ({ client, name, namespace }) => {
+  await client.get(Secret, name, { namespace })
+  await client.list(kubernetes.Ingress)
+  await client.patch(Workload, name, {}, { subresource: 'scale' })
+  await client.list(CronJob)
+  await client.delete(Event, name)
+})
+export default kopf
+`,
+  })
+  expect((await remarks('operator.ts')).told.trimEnd().split('\n')).toEqual([
+    `${head} In the source there are:`,
+    '  --grant "get secrets"  for operator.ts:7',
+    '  --grant "list ingresses.networking.k8s.io"  for operator.ts:8',
+    '  --grant "patch deployments.apps/scale"  for operator.ts:9',
+    '  --grant "list cronjobs.batch"  for operator.ts:10',
+    '  --grant "delete events"  for operator.ts:11',
+  ])
+})
+
+test('kopf manifests says that it has not searched a package for client calls', async () => {
+  const ours = pathToFileURL(join(inject('package'), 'dist', 'index.js')).href
+  folder.write({
+    'package.json': '{ "type": "module" }',
+    'node_modules/kopf/package.json': JSON.stringify({ name: 'kopf', type: 'module', exports: './index.js' }),
+    'node_modules/kopf/index.js': `export * from ${JSON.stringify(ours)}\n`,
+    'node_modules/packaged/package.json': JSON.stringify({ name: 'packaged', type: 'module', exports: './index.js' }),
+    'node_modules/packaged/index.js': `import { Operator } from 'kopf'
+const kopf = new Operator({ name: 'packaged' })
+kopf.on.event('pods', ({ client }) => client.delete('services', 'x'))
+export default kopf
+`,
+  })
+  const { told } = await remarks('--module', 'packaged')
+  expect(told).toBe(`${head} The command has not searched the package packaged for them.\n`)
+  expect((await remarks('--module', 'packaged', '--grant', 'delete services')).told).toBe('')
 })

@@ -51,7 +51,7 @@ async function plan(operator: Operator, { grant = [], ...options }: PlanOptions 
     peering: { standalone: true },
     resources: await discoverForPlan(operator, {}),
     grants: readAllowedRules(command, grant),
-    calls: { clear: [], unclear: [] },
+    calls: { clear: [], unclear: [], unread: [] },
     ...options,
   })
 }
@@ -491,7 +491,6 @@ describe('refusals and remarks', () => {
     const told = async (options?: PlanOptions) => (await plan(kopf, options)).remarks.map((one) => one.split(/[:,]/)[0])
     expect(await told({ peering: {} })).toEqual([
       'The image is "mine',
-      'Requests that handlers send with the client are not in these rules',
       'Startup handlers were not called',
       'Handlers match resources by pattern',
       'The webhook server is not a WebhookServiceServer',

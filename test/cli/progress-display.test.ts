@@ -125,7 +125,7 @@ test('the display sums up without the last few objects if they take very long', 
   expect(screen.lines.at(-1)).toContain('99 of 100 handled')
   pass(2)
   expect(screen.lines.slice(2)).toEqual([
-    expect.stringMatching(/^Caught up with 99 objects in 1 min 2 s: 99 created, 1 still under way\.$/),
+    expect.stringMatching(/^Caught up with 99 objects in 1 min 2 s: 99 created, 1 in progress\.$/),
   ])
   settle(display, 1)
   pass(10)
@@ -167,7 +167,7 @@ test('the display shows the progress of slow lists, and does not wait for a list
   pass(0.5)
   expect(screen.lines).toEqual([])
   pass(1)
-  expect(screen.lines).toEqual(['Listing what is there: 1 of 2 resources, 3 objects'])
+  expect(screen.lines).toEqual(['Listing existing objects: 1 of 2 resources, 3 objects'])
   settle(display, 3)
   pass(10)
   expect(screen.lines).toEqual([
@@ -214,6 +214,6 @@ test('the display of a stopped run says how many objects were handled', () => {
   display.end()
   expect(screen.lines.slice(2)).toEqual([
     'A handler has finished',
-    'Stopped after 30 of 100 objects: the rest is for the next start.',
+    'Stopped after 30 of 100 objects: the others are handled at the next start.',
   ])
 })

@@ -58,7 +58,7 @@ describe('release of one object', { timeout: 60_000 }, () => {
   test('kopf release accepts resource/name, and suggests the names of objects and namespaces', async () => {
     await create('held', [ours])
     expect((await release('configmap/hold')).stderr).toBe(
-      'kopf: Cannot release configmaps "hold": there is none of that name in the namespace "default"; did you mean "held"?\n',
+      'kopf: Cannot release configmaps "hold": there is no object of that name in the namespace "default"; did you mean "held"?\n',
     )
     expect(await release('configmaps', '--all', '--yes', '-n', 'defaults')).toEqual({
       exit: 1,
@@ -107,7 +107,7 @@ export default kopf
     expect(await release('cm', 'none')).toMatchObject({
       exit: 1,
       stderr:
-        'kopf: Cannot release configmaps "none": there is none of that name in the namespace "default"; there are no others\n',
+        'kopf: Cannot release configmaps "none": there is no object of that name in the namespace "default"; there are no others\n',
     })
   })
 })
@@ -149,7 +149,7 @@ describe('release of all objects', { timeout: 60_000 }, () => {
     const { exit, stdout, stderr } = await release('cm', '--all', '--yes')
     expect([exit, stdout]).toEqual([1, 'Released 1 object.\n'])
     expect(stderr).toContain(
-      'Cannot release configmaps "two": this user may not; a role needs the rule ' +
+      'Cannot release configmaps "two": this user lacks the permission; a role needs the rule ' +
         '{"apiGroups":[""],"resources":["configmaps"],"verbs":["list","patch"]}\n',
     )
     expect(stderr).toContain('kopf: Cannot release 1 object: the reasons are above\n')

@@ -35,7 +35,7 @@ describe('blocking handlers', { timeout: 30_000 }, () => {
       one.send(signal)
       expect(await one.exit).toBe(1)
       expect(one.stderr).toMatch(
-        /\[ERROR {3}\] \[default\/first\] Handler 'make' has blocked the event loop for [\d.]+ seconds at .*operator\.ts:3:\d+\)?, and the process was told to stop: the process ends unfinished\.\n$/,
+        /\[ERROR {3}\] \[default\/first\] Handler 'make' has blocked the event loop for [\d.]+ seconds at .*operator\.ts:3:\d+\)?, and the process was told to stop: the process ends now\.\n$/,
       )
       expectNothingCompiledLeft()
     },

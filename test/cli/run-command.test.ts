@@ -272,7 +272,7 @@ describe('kopf run on a cluster', { timeout: 60_000 }, () => {
 describe('TypeScript in production', { timeout: 60_000 }, () => {
   const plain =
     "import { Operator } from 'kopf'\nconst kopf = new Operator()\nexport default kopf\nkopf.on.event('kopfexamples', () => {})\n"
-  const warning = 'TypeScript is compiled at every start: build the operator once with "kopf build operator.ts"'
+  const warning = 'TypeScript is compiled at every start: build the operator once with "npx kopf build operator.ts"'
 
   test('kopf run of TypeScript in production warns once, and names kopf build', async () => {
     const folder = new Folder()

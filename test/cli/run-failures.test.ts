@@ -58,7 +58,7 @@ describe('exit code 1', { timeout: 30_000 }, () => {
       ['missing.ts'],
       'Cannot load "missing.ts": there is no such file or folder; check its name, or the folder you are in',
     ],
-    ['a folder', ['folder'], 'Cannot load "folder": it is no file; name a file in it'],
+    ['a folder', ['folder'], 'Cannot load "folder": it is not a file; name a file in it'],
     [
       'a file of another language',
       ['operator.py'],
@@ -87,7 +87,7 @@ describe('exit code 1', { timeout: 30_000 }, () => {
     [
       'a file that throws a text',
       ['throws-text.ts'],
-      'Cannot load "throws-text.ts": it threw a text, which is no Error',
+      'Cannot load "throws-text.ts": it threw a text, which is not an Error',
     ],
     [
       'a file that registers nothing',

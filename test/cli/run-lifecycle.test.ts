@@ -77,7 +77,7 @@ describe('health endpoint', { timeout: 30_000 }, () => {
     const one = run(['--embedded', '-L', `http://127.0.0.1:${port}`])
     expect(await one.exit).toBe(1)
     taken.close()
-    expect(one.stderr).toContain(`kopf: Cannot serve the health at http://127.0.0.1:${port}/: the port is taken`)
+    expect(one.stderr).toContain(`kopf: Cannot serve health probes at http://127.0.0.1:${port}/: the port is taken`)
   })
 })
 
@@ -99,7 +99,7 @@ describe('exit', { timeout: 30_000 }, () => {
     one.send('SIGINT')
     expect(await one.exit).toBe(1)
     expect(one.stderr).toContain(
-      'kopf: SIGINT has come for the second time: the process ends at once; cut off: cleanup "cleanup"\n',
+      'kopf: SIGINT was received a second time: the process ends at once; cut off: cleanup "cleanup"\n',
     )
   })
 
@@ -120,7 +120,7 @@ describe('exit', { timeout: 30_000 }, () => {
       "[default/one] Handler 'slow' is cut off: it has not ended within 0.5 seconds of the stop",
     )
     expect(one.stderr).toMatch(
-      /^kopf: stopping has taken more than 0\.9 seconds: the process ends unfinished; cut off: create "slow" of default\/one/m,
+      /^kopf: the operator has not stopped within 0\.9 seconds: the process ends now; cut off: create "slow" of default\/one/m,
     )
   })
 
@@ -156,7 +156,7 @@ describe('exit', { timeout: 30_000 }, () => {
     }
     expect(await one.exit).toBe(1)
     expect(one.stderr).toContain(
-      'kopf: stopping has taken more than 0.5 seconds: the process ends unfinished; cut off: cleanup "cleanup"\n',
+      'kopf: the operator has not stopped within 0.5 seconds: the process ends now; cut off: cleanup "cleanup"\n',
     )
   })
 

@@ -128,7 +128,7 @@ describe('kopf server', { timeout: patienceMs }, () => {
     expect(await server.exit).toBe(0)
     expect(performance.now() - began).toBeLessThan(5000)
     expect(existsSync(dirname(server.kubeconfig))).toBe(false)
-    expect(server.stdout.endsWith('SIGINT: stopped. What the server held is gone.\n')).toBe(true)
+    expect(server.stdout.endsWith('SIGINT: stopped. Its objects are gone.\n')).toBe(true)
     expect(server.stderr).toBe('')
     watch.close()
     api.close()
@@ -199,7 +199,7 @@ describe('kopf server', { timeout: patienceMs }, () => {
     const { users } = JSON.parse(readFileSync(first.kubeconfig, 'utf8')) as Kubeconfig
     first.send('SIGTERM')
     expect(await first.exit).toBe(0)
-    expect(first.stdout.endsWith(`SIGTERM: stopped. What the server held is in ${data}.\n`)).toBe(true)
+    expect(first.stdout.endsWith(`SIGTERM: stopped. Its objects are in ${data}.\n`)).toBe(true)
     const second = await start('--data-dir', data, '-f', objects)
     expect(second.stdout).not.toContain('Created at the start')
     expect((JSON.parse(readFileSync(second.kubeconfig, 'utf8')) as Kubeconfig).users).toEqual(users)

@@ -92,7 +92,7 @@ describe('kopf run on a terminal', { timeout: 60_000 }, () => {
     const one = await onTerminal('many.json', { columns: 40, isEchoed: true }).until(/▕.*▏ [1-9]\d* of 40 handled/)
     await one.stop()
     const { screen } = one
-    expect(screen.lines.at(-1)).toMatch(/^Stopped after \d+ of 40 objects: the rest is for the next start\.$/)
+    expect(screen.lines.at(-1)).toMatch(/^Stopped after \d+ of 40 objects: the others are handled at the next start\.$/)
     expect(screen.lines.filter((line) => line.includes('▕'))).toEqual([])
     expect(screen.isPlain).toBe(true)
     expect(screen.column).toBe(0)
@@ -108,7 +108,7 @@ describe('kopf run on a terminal', { timeout: 60_000 }, () => {
     expect(await one.exit).toBe(1)
     clearInterval(timer)
     expect(one.screen.lines.at(-1)).toMatch(
-      /^kopf: SIGINT has come for the second time: the process ends at once; cut off: create ".*" of default\/w-0$/,
+      /^kopf: SIGINT was received a second time: the process ends at once; cut off: create ".*" of default\/w-0$/,
     )
   })
 

@@ -138,7 +138,7 @@ describe('removal', { timeout: 60_000 }, () => {
       ],
     ])
     expect(stderr).toContain(
-      '  kopf manifests operator.ts --install-namespace default | kubectl delete --ignore-not-found -f -\n',
+      '  npx kopf manifests operator.ts --install-namespace default | kubectl delete --ignore-not-found -f -\n',
     )
     expect(await remaining()).toEqual(['peering', 'held', 'crd'])
     expect((await ask(server.api, 'GET', `${things}/held`)).body).toMatchObject({
@@ -278,10 +278,10 @@ describe('objects that stay', { timeout: 60_000 }, () => {
     const { exit, stdout, stderr } = await uninstall('operator.ts', '--crds', '--yes')
     expect([exit, stdout]).toEqual([1, 'Removed the finalizer from 1 object of things.example.com.\n'])
     expect(stderr).toContain(
-      'Cannot look for secrets "things-steps": this user may not; a role needs the rule ' +
+      'Cannot look for secrets "things-steps": this user lacks the permission; a role needs the rule ' +
         '{"apiGroups":[""],"resources":["secrets"],"verbs":["get","delete"]}\n',
     )
-    expect(stderr).toContain('Cannot release things.example.com "two": this user may not')
+    expect(stderr).toContain('Cannot release things.example.com "two": this user lacks the permission')
     expect(stderr).toContain(
       'CustomResourceDefinition things.example.com stays, since not everything else could be removed',
     )

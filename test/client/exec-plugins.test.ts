@@ -152,7 +152,7 @@ describe('exec plugin calls', () => {
     ],
     [`has not answered as ${v1}`, answer({ token: 'hush-hush' }, v1beta1), {}],
     ['has printed neither a token nor a client certificate', answer({}), {}],
-    ['"expirationTimestamp" that is no time', answer({ token: 'hush-hush', expirationTimestamp: 'hush' }), {}],
+    ['"expirationTimestamp" that is not a time', answer({ token: 'hush-hush', expirationTimestamp: 'hush' }), {}],
     [
       'does not work: Cannot use the connection info: the client certificate has no private key',
       answer({ clientCertificateData: 'hush' }),

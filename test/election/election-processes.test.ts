@@ -79,7 +79,7 @@ function run(id: string): RunCommand {
 }
 
 const leads = /This replica is the leader now/
-const standsBy = /Standing by: the Lease .* is held by/
+const standsBy = /Waiting to lead: the Lease .* is held by/
 
 test('the Lease passes on at once after SIGTERM, and after its expiration after SIGKILL', {
   timeout: 60_000,
@@ -117,7 +117,7 @@ test('a leader that was blocked for longer than its Lease exits with 1 and write
   const two = await run('two').until(standsBy)
   const heavy = await make('heavy')
   expect(await one.exit).toBe(1)
-  expect(one.stderr).toContain('Cannot go on as the leader')
+  expect(one.stderr).toContain('Cannot remain the leader')
   await two.until(new RegExp(`two handles ${heavy}`))
   // The first leader never stored that it had handled the object, so the second one was blocked by it as well.
   expect(await two.exit).toBe(1)

@@ -205,7 +205,7 @@ describe('handlers of Secrets', () => {
     await lab.until(async () => (await storedOf('sent')) !== undefined)
     await patch('sent', { data: { password: 'dHdv' } })
     await lab.untilLogged(
-      'the object holds the old value of a Secret, which is concealed; take the present value from "body"',
+      'the object holds the old value of a Secret, which is concealed; take the current value from "body"',
     )
     expect((await get('backup'))['kind']).toBe('Status')
   })

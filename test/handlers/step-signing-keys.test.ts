@@ -162,7 +162,7 @@ test('a key in memory is used without permissions for the Secret, so that steps 
   await lab.untilObject('unkept', (body) => Number(recordsOf(body)['fn']?.['retries']) > 2)
   expect(effects).toEqual(['unkept'])
   const warnings = lab.logs.filter((line) =>
-    line.includes(`Cannot keep the keys for the results of steps in the Secret "default/${secret}"`),
+    line.includes(`Cannot store the keys for the results of steps in the Secret "default/${secret}"`),
   )
   expect(warnings).toHaveLength(1)
   expect(warnings[0]).toMatch(

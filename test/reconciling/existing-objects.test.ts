@@ -227,7 +227,7 @@ test('an existing object does not block its siblings by default, and is checked 
 })
 
 test.each<[string, object, string]>([
-  ['an unknown value of existing', { existing: 'keep' }, '"existing" is one of refuse, leave, adopt'],
+  ['an unknown value of existing', { existing: 'keep' }, '"existing" must be one of refuse, leave, adopt'],
   [
     'contradicting adopt and existing options',
     { existing: 'leave', adopt: true },

@@ -53,9 +53,9 @@ describe('permissions of a namespaced operator', () => {
     await lab.start(kopf, { transport: await operator.connect() })
     await lab.until(() => told().length > 0)
     expect(told()).toEqual([
-      'The operator lacks permissions. To a ClusterRole of the operator, add rules: [' +
+      'The operator lacks permissions. Add the following to a ClusterRole of the operator: rules: [' +
         '{apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["list", "watch"]}]. ' +
-        `To a Role in "${lab.namespace}" of the operator, add rules: [` +
+        `Add the following to a Role of the operator in "${lab.namespace}": rules: [` +
         `{apiGroups: ["${group}"], resources: ["widgets"], verbs: ["patch"]}, ` +
         '{apiGroups: [""], resources: ["events"], verbs: ["create"]}]',
     ])
@@ -85,7 +85,7 @@ test('missing permissions for children and watched resources of reconcilers are 
   void lab.start(kopf, { transport: await operator.connect() }).catch(() => {})
   await lab.until(() => told().length > 0)
   expect(told()).toEqual([
-    `The operator lacks permissions. To a Role in "${lab.namespace}" of the operator, add rules: [` +
+    `The operator lacks permissions. Add the following to a Role of the operator in "${lab.namespace}": rules: [` +
       '{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch", "create", "patch", "delete"]}, ' +
       '{apiGroups: ["apps"], resources: ["deployments"], verbs: ["list", "watch", "create", "patch", "delete"]}, ' +
       '{apiGroups: [""], resources: ["secrets"], verbs: ["list", "watch"]}]',
@@ -105,7 +105,7 @@ test('a Role in one namespace is not enough for a cluster-wide operator', async 
   void lab.start(kopf, { transport, clusterwide: true }).catch(() => {})
   await lab.until(() => told().length > 0)
   expect(told()[0]).toContain(
-    'To a ClusterRole of the operator, add rules: [' +
+    'Add the following to a ClusterRole of the operator: rules: [' +
       `{apiGroups: ["${group}"], resources: ["widgets"], verbs: ["list", "watch", "patch"]}, ` +
       '{apiGroups: [""], resources: ["events"], verbs: ["create"]}]',
   )

@@ -95,7 +95,7 @@ describe('outcomes of runHandler', () => {
     const { outcome } = await runHandler(kopf, options)
     expect(outcome).toEqual({ type: 'skipped', reason: 'The label "tier" does not match' })
     const labelled = await runHandler(kopf, { ...options, labels: { tier: 'production' } })
-    expect(labelled.outcome).toEqual({ type: 'skipped', reason: 'Its "when" says no' })
+    expect(labelled.outcome).toEqual({ type: 'skipped', reason: 'Its "when" returned false' })
     const larger = await runHandler(kopf, { ...options, labels: { tier: 'production' }, spec: { ...spec, size: 2 } })
     expect(larger.outcome.type).toBe('done')
   })

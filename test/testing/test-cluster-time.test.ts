@@ -181,7 +181,7 @@ test('a handler that waits for real I/O is awaited', async () => {
   await cluster.create('configmaps', { name })
   await cluster.until('configmaps', name, ({ data }) => data?.done === 'yes')
   expect(seen.length).toBeLessThanOrEqual(1)
-  expect(cluster.logs.join('\n')).not.toContain('has not come back')
+  expect(cluster.logs.join('\n')).not.toContain('has not returned')
 })
 
 test('retried startup handlers and daemons that do not stop take no real time in a test cluster', async () => {

@@ -286,7 +286,7 @@ test('a test cluster stops an operator that is left running, and reports an erro
   const cluster = await startCluster({ resources: [Database], real })
   const running = await kopf.start(cluster)
   await expect(cluster.stop()).rejects.toThrow(
-    'Cannot close the cluster in good order: an operator was still running on it, and had to be stopped; start operators with',
+    'Cannot close the cluster cleanly: an operator was still running on it, and had to be stopped; start operators with',
   )
   await running.done
   expect(isClean).toBe(true)

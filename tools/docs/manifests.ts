@@ -35,7 +35,7 @@ async function print(operator: Operator, image: string, grants: Grants): Promise
     peering: {},
     resources: await discoverForPlan(operator, {}),
     grants,
-    calls: { clear: [], unclear: [] },
+    calls: { clear: [], unclear: [], unread: [] },
   })
   return `\`\`\`yaml\n${render(operator, plan, args)}\n\`\`\``
 }

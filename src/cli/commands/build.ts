@@ -43,9 +43,9 @@ export function addBuildCommand(program: Command): void {
     .option('--metafile <file>', "write esbuild's metafile to this file, for tools that analyze bundles")
     .option('--json', 'print the report as JSON')
   addExamples(command, [
-    'kopf build operator.ts',
-    'kopf build operator.ts backups.ts --outfile build/main.js',
-    'kopf build operator.ts --external better-sqlite3',
+    'npx kopf build operator.ts',
+    'npx kopf build operator.ts backups.ts --outfile build/main.js',
+    'npx kopf build operator.ts --external better-sqlite3',
   ]).action(async (files: readonly string[]) => build(command, files, command.opts<BuildArguments>()))
 }
 

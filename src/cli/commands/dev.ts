@@ -80,8 +80,8 @@ export function addDevCommand(program: Command): void {
     .addOption(controllersOption('without --cluster: '))
   addFrameworkLevelOption(addLoggingOptions(command))
   addExamples(command, [
-    'kopf dev operator.ts --apply objects.yaml',
-    'kopf dev operator.ts --cluster --context staging --namespace sandbox',
+    'npx kopf dev operator.ts --apply objects.yaml',
+    'npx kopf dev operator.ts --cluster --context staging --namespace sandbox',
   ])
   addEnvironment(command, variables, {
     conventions: colourConventions,
@@ -177,10 +177,10 @@ async function confirmCluster(place: ClusterPlace): Promise<void> {
   const where = `the cluster ${describePlace(place)} is not on this machine`
   const why = `kopf dev pauses the operators of its peering there that have a lower priority than ${developerPriority}`
   if (!isInteractive()) {
-    throw new KopfError('KOPF_CLUSTER', `Cannot start: ${where}, and ${why}; say that you mean it with --yes`)
+    throw new KopfError('KOPF_CLUSTER', `Cannot start: ${where}, and ${why}; confirm it with --yes`)
   }
   if (!(await confirm(`kopf dev: ${where.replace('the', 'The')}, and ${why}. Continue?`))) {
-    throw new KopfError('KOPF_STOPPED', 'Stopped, and nothing was done')
+    throw new KopfError('KOPF_STOPPED', 'Stopped: nothing was changed')
   }
 }
 

@@ -61,7 +61,7 @@ test('an explanation is rendered as a few lines of text', () => {
   progress      stored in annotations of c
   of others     other/ kopf-managed
 
-It is being deleted, and stays until the delete handlers have finished.
+It is being deleted, and the finalizer of this operator holds it: the reason is delete.
   change spec.size: 1 -> 2
   add spec.text: "${'long '.repeat(20).slice(0, 59)}…
   remove metadata.labels.a: "b\\u001b[2J"
@@ -89,7 +89,7 @@ test('the explanation of an object that was never handled says so, also without 
     notes: [],
   }
   const text = renderExplanation({ ...fresh, handlers: [] }, { nowMs, operator: undefined, palette })
-  expect(text).toContain('It has not been handled yet: create handlers apply.\n\nNo progress of handlers')
+  expect(text).toContain('It has not been handled yet: the reason is create.\n\nNo progress of handlers')
   expect(text).toContain('Name the file of the operator with --file')
   expect(renderExplanation({ ...fresh, handlers: [] }, { nowMs, operator: 'a.ts', palette })).toContain(
     'a.ts has no handlers for this resource.',

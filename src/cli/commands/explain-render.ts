@@ -24,10 +24,10 @@ const maxValueLength = 60
 const maxChildren = 20
 
 const happened: Readonly<Record<Explanation['reason'], string>> = {
-  create: 'It has not been handled yet: create handlers apply.',
-  update: 'It has changed since it was handled: update handlers apply.',
-  delete: 'It is being deleted, and stays until the delete handlers have finished.',
-  resume: 'It existed before the operator started: resume handlers apply.',
+  create: 'It has not been handled yet: the reason is create.',
+  update: 'It has changed since it was handled: the reason is update.',
+  delete: 'It is being deleted, and the finalizer of this operator holds it: the reason is delete.',
+  resume: 'It existed before the operator started: the reason is resume.',
   noop: 'It has not changed since it was handled: there is nothing to do.',
   free: 'It is being deleted without the finalizer of this operator: no handler is called.',
   gone: 'It has been deleted.',

@@ -40,10 +40,10 @@ export function addExplainCommand(program: Command): void {
     .optionsGroup('Options:')
     .addOption(choiceOption('-o, --output <format>', 'the format of the output', ['text', 'json']).default('text'))
   addExamples(command, [
-    'kopf explain kopfexamples kopf-example-1',
-    'kopf explain database/orders',
-    'kopf explain databases.example.com orders -n production --file operator.ts',
-    'kopf explain pods web-1 -o json',
+    'npx kopf explain kopfexamples kopf-example-1',
+    'npx kopf explain database/orders',
+    'npx kopf explain databases.example.com orders -n prod --file operator.ts',
+    'npx kopf explain pods web-1 -o json',
   ]).action(async (target: string, given: string | undefined) => {
     const { resource, name } = readObjectName(command, target, given)
     const missing = () => command.error('error: nothing to explain. Name an object, as resource/name.')

@@ -74,7 +74,7 @@ async function findPlaces(session: Session, { namespaces }: PeeringTarget): Prom
     const plural = pluralOfPeerings(isClusterwide)
     throw new KopfError(
       'KOPF_PEERING',
-      `Cannot find the resource ${plural}.kopf.dev: the cluster does not serve it; install what is needed for peerings: ` +
+      `Cannot find the resource ${plural}.kopf.dev: the cluster does not serve it; install the CRDs of peerings: ` +
         'kubectl apply -f node_modules/kopf/peering.yaml',
     )
   }
@@ -89,7 +89,7 @@ async function findNamespaces(session: Session, patterns: readonly string[]): Pr
   const names = ((items ?? []) as unknown as KubeObject[]).map(({ metadata }) => metadata.name!)
   const found = names.filter((name) => patterns.some((pattern) => matchesNamespace(pattern, name)))
   if (found.length > 0) return found
-  throw new KopfError('KOPF_PEERING', `Cannot find any namespace that is meant by ${patterns.join(' ')}`)
+  throw new KopfError('KOPF_PEERING', `Cannot find any namespace that matches ${patterns.join(' ')}`)
 }
 
 /** Returns whether the peering exists. */

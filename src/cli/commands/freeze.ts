@@ -50,8 +50,8 @@ export function addFreezeCommand(program: Command): void {
     .option('-m, --message <text>', 'the reason; accepted for compatibility with Kopf for Python, and not stored')
   addPeeringOptions(command).action(() => freeze(command))
   addExamples(command, [
-    'kopf freeze --peering default --all-namespaces --lifetime 10m',
-    'kopf freeze -P example -n staging --dev --lifetime 60 --id nightly-backup',
+    'npx kopf freeze --peering default --all-namespaces --lifetime 10m',
+    'npx kopf freeze -P example -n staging --dev --lifetime 60 --id nightly',
   ])
   addEnvironment(command, [...peeringVariables, ...variables], {
     remarks: ['Options on the command line take precedence.'],
@@ -89,8 +89,8 @@ export function addResumeCommand(program: Command): void {
     )
   addPeeringOptions(command).action(() => resume(command))
   addExamples(command, [
-    'kopf resume --peering default --all-namespaces',
-    'kopf resume --peering example --namespace staging --id nightly-backup',
+    'npx kopf resume --peering default --all-namespaces',
+    'npx kopf resume --peering example --namespace staging --id nightly',
   ])
   addEnvironment(command, peeringVariables, { remarks: ['Options on the command line take precedence.'] })
 }

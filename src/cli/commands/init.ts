@@ -29,9 +29,10 @@ export function addInitCommand(program: Command): void {
     .option('--install', 'run "npm install" in the new folder; the default of "npm create kopf"')
     .option('--no-install', 'do not run "npm install"; the default of "kopf init"')
     .option('--force', 'write into a folder that is not empty, without asking; existing files are kept')
-  addExamples(command, ['kopf init my-operator', 'kopf init databases --kind Database --group example.com']).action(
-    async (folder?: string) => init(folder, command.opts<InitArguments>()),
-  )
+  addExamples(command, [
+    'npx kopf init my-operator',
+    'npx kopf init databases --kind Database --group example.com',
+  ]).action(async (folder?: string) => init(folder, command.opts<InitArguments>()))
 }
 
 async function init(given: string | undefined, args: InitArguments): Promise<void> {

@@ -61,11 +61,11 @@ export function addManifestsCommand(program: Command): void {
     .option('--kubeconfig <file>', 'look up resources in the cluster of this kubeconfig')
     .option('--context <name>', 'look up resources in the cluster of this context')
   addExamples(command, [
-    'kopf manifests operator.ts --image registry.example.com/databases:1.2.0',
-    'kopf manifests operator.ts --with-crds -n team-a | kubectl apply -f -',
-    'kopf manifests operator.ts --crd crd.yaml --grant "get,create secrets"',
-    'kopf manifests operator.ts --grant "patch deployments.apps/scale"',
-    'kopf manifests operator.ts --with-crds --helm chart',
+    'npx kopf manifests operator.ts --image registry.example.com/databases:1.2.0',
+    'npx kopf manifests operator.ts --with-crds -n team-a | kubectl apply -f -',
+    'npx kopf manifests operator.ts --crd crd.yaml --grant "get,create secrets"',
+    'npx kopf manifests operator.ts --grant "patch deployments.apps/scale"',
+    'npx kopf manifests operator.ts --with-crds --helm chart',
   ]).action(async (files: readonly string[]) => manifests(command, files, command.opts<ManifestsArguments>()))
 }
 
@@ -109,7 +109,7 @@ async function manifests(command: Command, files: readonly string[], args: Manif
     peering,
     resources,
     grants,
-    calls: seeCalls(sources, resources),
+    calls: { ...seeCalls(sources.files, resources), unread: sources.unread },
   })
   print(
     args.helm === undefined

@@ -42,9 +42,9 @@ export function addReleaseCommand(program: Command): void {
     .option('-y, --yes', 'do not ask for confirmation')
     .option('--dry-run', 'only print what would be done')
   addExamples(command, [
-    'kopf release kopfexamples kopf-example-1',
-    'kopf release databases.example.com --all -n staging --dry-run',
-    'kopf release kopfexamples --all -A --file operator.ts --yes',
+    'npx kopf release kopfexamples kopf-example-1',
+    'npx kopf release databases.example.com --all -n staging --dry-run',
+    'npx kopf release kopfexamples --all -A --file operator.ts --yes',
   ]).action(async (target: string, given: string | undefined) => {
     const args = command.opts<ReleaseArguments>()
     const { resource, name } = readObjectName(command, target, given)
@@ -126,7 +126,7 @@ async function isConfirmed(
 
 function summarize({ released, gone }: Released): string {
   const parts = [`Released ${count(released)}`]
-  if (gone > 0) parts.push(`${count(gone)} had gone or had been released meanwhile`)
+  if (gone > 0) parts.push(`${count(gone)} were deleted or released in the meantime`)
   return `${parts.join('; ')}.`
 }
 

@@ -46,9 +46,9 @@ export function addRunCommand(program: Command): void {
     .addOption(controllersOption('with --embedded: '))
   addFrameworkLevelOption(addLoggingOptions(command))
   addExamples(command, [
-    'kopf run operator.ts --namespace default',
-    'kopf run operator.ts backups.ts -n team-a -n "team-b-*"',
-    'kopf run operator.ts --embedded --apply objects.yaml',
+    'npx kopf run operator.ts --namespace default',
+    'npx kopf run operator.ts backups.ts -n team-a -n "team-b-*"',
+    'npx kopf run operator.ts --embedded --apply objects.yaml',
   ])
   addEnvironment(command, variables, {
     conventions: colourConventions,
@@ -92,7 +92,7 @@ async function load(files: readonly string[], modules: readonly string[], sink: 
 function warnOfCompiling(files: readonly string[], sink: LogSink): void {
   const names = files.join(' ')
   createLogger(sink, 'kopf.cli').warn(
-    `TypeScript is compiled at every start: build the operator once with "kopf build ${names}", and run the JavaScript file in production`,
+    `TypeScript is compiled at every start: build the operator once with "npx kopf build ${names}", and run the JavaScript file in production`,
   )
 }
 

@@ -45,9 +45,9 @@ export function addServerCommand(program: Command): void {
       ]).default('always-allow'),
     )
   addExamples(command, [
-    'kopf server --kubeconfig dev.kubeconfig',
+    'npx kopf server --kubeconfig dev.kubeconfig',
     'kubectl --kubeconfig dev.kubeconfig get namespaces',
-    'kopf server --data-dir data --port 6443 --kubeconfig dev.kubeconfig',
+    'npx kopf server --data-dir data --port 6443 --kubeconfig dev.kubeconfig',
   ]).action(async (options: ServerOptions) => run(options))
 }
 
@@ -58,5 +58,5 @@ async function run({ filename = [], ...options }: ServerOptions): Promise<void> 
   process.stdout.write(embedded.greeting)
   const signal = await stopped
   const whereabouts = options.dataDir === undefined ? 'gone' : `in ${options.dataDir}`
-  process.stdout.write(`\n${signal}: stopped. What the server held is ${whereabouts}.\n`)
+  process.stdout.write(`\n${signal}: stopped. Its objects are ${whereabouts}.\n`)
 }

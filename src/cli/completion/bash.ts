@@ -14,7 +14,7 @@ import { commandFinder } from './shell-functions.ts'
  */
 export function toBash({ commands, options }: CompletionModel): string {
   const names = commands.map(({ name }) => name)
-  return `# Completion of kopf for bash. Install it: kopf completion bash > ~/.local/share/bash-completion/completions/kopf
+  return `# Completion of kopf for bash. Install it: npx kopf completion bash > ~/.local/share/bash-completion/completions/kopf
 # For "npx kopf" as well: ln -s kopf ~/.local/share/bash-completion/completions/npx
 ${commandFinder}
 _kopf_words() { COMPREPLY+=($(compgen -W "$1" -- "$word")); }

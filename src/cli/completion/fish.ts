@@ -35,7 +35,7 @@ export function toFish({ commands, options }: CompletionModel): string {
   const names = commands.map(({ name }) => name).join(' ')
   const atStart = `not __fish_seen_subcommand_from ${names}`
   return [
-    '# Completion of kopf for fish, also as "npx kopf". Install it: kopf completion fish > ~/.config/fish/completions/kopf.fish',
+    '# Completion of kopf for fish, also as "npx kopf". Install it: npx kopf completion fish > ~/.config/fish/completions/kopf.fish',
     '# For "npx kopf" as well: ln -s kopf.fish ~/.config/fish/completions/npx.fish',
     functions,
     'complete -c kopf -f',

@@ -10,7 +10,7 @@ import { commandFinder } from './shell-functions.ts'
 
 export function toZsh({ commands, options }: CompletionModel): string {
   return `#compdef kopf npx
-# Completion of kopf for zsh, also as "npx kopf". Install it in a folder of fpath: kopf completion zsh > ~/.zfunc/_kopf
+# Completion of kopf for zsh, also as "npx kopf". Install it in a folder of fpath: npx kopf completion zsh > ~/.zfunc/_kopf
 ${commandFinder}
 _kopf_cluster() {
   local -a found

@@ -29,9 +29,9 @@ export function readAllowedRules(command: Command, texts: readonly string[] = []
     }
     const givenVerbs = given.split(',')
     const wrong = givenVerbs.find((verb) => !verbs.includes(verb))
-    if (wrong !== undefined) return fail(text, `"${wrong}" is no verb; there are ${verbs.join(', ')}`)
+    if (wrong !== undefined) return fail(text, `"${wrong}" is not a verb; expected one of ${verbs.join(', ')}`)
     if (names !== undefined && givenVerbs.includes('create')) {
-      return fail(text, 'Kubernetes cannot restrict "create" to names; grant it by a rule of its own')
+      return fail(text, 'Kubernetes cannot restrict "create" to names; grant it in a separate rule')
     }
     const [name = '', subresource] = resource.split('/')
     return { text, verbs: givenVerbs, resource: name, subresource, names: names?.split(',') }

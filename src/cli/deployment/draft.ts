@@ -13,6 +13,7 @@ import { type readAllowedRules, toGrant } from './allow-option.ts'
 import type { DeploymentPlan } from './plan.ts'
 import { remarkOnCalls } from './source/call-notes.ts'
 import type { SeenCalls } from './source/seen-calls.ts'
+import type { OperatorSource } from './source/source-files.ts'
 import { healthPort } from './workload.ts'
 
 /** The deployment options of the command. */
@@ -32,8 +33,8 @@ export interface DraftOptions extends DraftArguments {
   /** All known resources. */
   readonly resources: readonly Resource[]
   readonly grants: ReturnType<typeof readAllowedRules>
-  /** Client calls that were found in the source. */
-  readonly calls: SeenCalls
+  /** Client calls that were found in the source, and what was not searched. */
+  readonly calls: SeenCalls & Pick<OperatorSource, 'unread'>
 }
 
 export interface Draft {
@@ -191,7 +192,7 @@ function remarksOn(operator: Operator, options: DraftOptions, rolesPlan: RolesPl
     options.image === undefined && `The image is "${plan.image}": set yours with --image.`,
     !options.withCrds &&
       resources.length > 0 &&
-      'The CRDs are not included: apply the output of `kopf crd` first, or add --with-crds.',
+      'The CRDs are not included: apply the output of `npx kopf crd` first, or add --with-crds.',
     remarkOnCalls(options.calls, rolesPlan.roles, options.grants.length > 0),
     registry.activities('startup').length > 0 &&
       'Startup handlers were not called: settings that they change are not taken into account. Set those of webhooks, the election, ' +

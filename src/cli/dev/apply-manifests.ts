@@ -134,7 +134,7 @@ function without(map: Readonly<Record<string, string>>, keys: object): Record<st
 
 async function findResource(cluster: CommandCluster, { apiVersion, kind }: KubeObject): Promise<Resource> {
   const groupVersion = parseGroupVersion(apiVersion)
-  if (groupVersion === undefined) throw new KopfError('KOPF_OBJECT', `"${apiVersion}" is no apiVersion`)
+  if (groupVersion === undefined) throw new KopfError('KOPF_OBJECT', `"${apiVersion}" is not an apiVersion`)
   return cluster.find({ ...groupVersion, kind })
 }
 
@@ -147,7 +147,7 @@ async function untilServed(cluster: CommandCluster, crd: KubeObject): Promise<vo
     const resources = await cluster.resources()
     if (resources.some((one) => one.group === group && one.kind === names.kind)) return
     if (monotonicMs() > untilMs) {
-      throw new KopfError('KOPF_RESOURCE', `Cannot use the definition of ${names.kind}: the cluster does not serve it`)
+      throw new KopfError('KOPF_RESOURCE', `Cannot use the CRD of ${names.kind}: the cluster does not serve it`)
     }
     await systemClock.sleep(50)
   }

@@ -38,8 +38,8 @@ const readyMs = 2000
 const webhooksReadyMs = 10_000
 
 const killed = {
-  'too-slow': 'Not all of the operator from before has ended: its process is killed.',
-  blocked: 'The operator from before blocked its event loop: its process is killed.',
+  'too-slow': 'The previous operator has not ended completely: its process is killed.',
+  blocked: 'The previous operator blocked its event loop: its process is killed.',
 } as const
 
 type FailureSource = 'operator' | 'objects'
@@ -124,7 +124,7 @@ export class DevSession implements AsyncDisposable {
   async printObjects(): Promise<void> {
     const { print } = this.#options
     const { current } = this.#runs
-    if (current === undefined) return print('No operator is running, so that its objects cannot be shown.')
+    if (current === undefined) return print('Cannot show the objects: no operator is running.')
     const text = current.isBlocked ? undefined : await current.listObjects()
     print(text ?? 'The operator does not answer: its event loop is blocked. Press r to end its process.')
   }
@@ -187,8 +187,8 @@ export class DevSession implements AsyncDisposable {
     // Also watches for new files: one of them may be the missing import.
     this.#watchFiles()
     const consequence = this.#runs.isRunning
-      ? 'The operator goes on as it was before.'
-      : 'Nothing runs until it is put right.'
+      ? 'The previous operator continues to run.'
+      : 'No operator runs until you correct the error and save.'
     const what = isSame ? `${files} changed, and the error above remains.` : failure
     this.#options.print(`${what}${isSame ? ' ' : '\n'}${consequence}`)
   }
@@ -226,7 +226,7 @@ export class DevSession implements AsyncDisposable {
   #checkTargets(): void {
     const missing = this.#options.targets.find(({ address, isFile }) => isFile && !existsSync(address))
     if (missing === undefined) return
-    const advice = 'put it back, or stop kopf dev and start it with the new name'
+    const advice = 'restore it, or stop kopf dev and start it with the new name'
     throw new KopfError('KOPF_FILE', `Cannot load "${missing.name}": the file was deleted or renamed; ${advice}`)
   }
 

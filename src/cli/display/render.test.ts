@@ -128,9 +128,9 @@ test('the listing line says how many resources are listed and how many objects w
     { name: 'b', handlerTypes: [], objects: undefined },
   ]
   const none = burst(1, {})
-  expect(drawListing({ watched, burst: none }, look(80))).toBe('Listing what is there: 1 of 2 resources, 1 object')
+  expect(drawListing({ watched, burst: none }, look(80))).toBe('Listing existing objects: 1 of 2 resources, 1 object')
   expect(drawListing({ watched, burst: burst(12_000, { created: 500 }) }, look(80))).toBe(
-    'Listing what is there: 1 of 2 resources, 12,000 objects, 500 handled',
+    'Listing existing objects: 1 of 2 resources, 12,000 objects, 500 handled',
   )
 })
 
@@ -143,7 +143,7 @@ describe('summary', () => {
     ],
     [
       burst(6, { updated: 1, resumed: 1, deleted: 1, reconciled: 1, watched: 1 }),
-      'Caught up with 5 objects in 10 s: 1 updated, 1 resumed, 1 deleted, 1 reconciled, 1 watched, 1 still under way.',
+      'Caught up with 5 objects in 10 s: 1 updated, 1 resumed, 1 deleted, 1 reconciled, 1 watched, 1 in progress.',
     ],
   ])('summary %# names every outcome that occurred', (one, expected) => {
     expect(drawSummary(one, palette)).toBe(expected)
@@ -162,6 +162,6 @@ describe('summary', () => {
 
 test('the line after an interruption says how many objects were handled', () => {
   expect(drawInterruption(burst(1204, { created: 500 }), palette)).toBe(
-    'Stopped after 500 of 1,204 objects: the rest is for the next start.',
+    'Stopped after 500 of 1,204 objects: the others are handled at the next start.',
   )
 })

@@ -87,7 +87,7 @@ export function drawListing({ watched, burst }: ListingProgress, { columns }: Re
   const listed = watched.filter(({ objects }) => objects !== undefined).length
   const handled = burst.settled === 0 ? '' : `, ${toNumber(burst.settled)} handled`
   const of = `${toNumber(listed)} of ${toCount(watched.length, 'resource')}`
-  return truncate(columns - margin, `Listing what is there: ${of}, ${toCount(burst.found, 'object')}${handled}`)
+  return truncate(columns - margin, `Listing existing objects: ${of}, ${toCount(burst.found, 'object')}${handled}`)
 }
 
 const maxBarWidth = 30
@@ -148,7 +148,7 @@ const problems: ReadonlyMap<ObjectOutcome, string> = new Map([
 /** The summary when all objects are processed, or when the last ones make no progress. */
 export function drawSummary(burst: ChangeBurst, palette: Palette): string {
   const { found, settled, outcomes, tookMs } = burst
-  const left = found === settled ? [] : [`${toNumber(found - settled)} still under way`]
+  const left = found === settled ? [] : [`${toNumber(found - settled)} in progress`]
   const parts = [...describeOutcomes(successes, outcomes), ...left, ...describeProblems(burst)]
   const text = `Caught up with ${toCount(settled, 'object')} in ${toDuration(tookMs)}: ${parts.join(', ')}.`
   const paint = outcomes.has('failed') ? palette.red : outcomes.has('retrying') ? palette.yellow : palette.green
@@ -157,7 +157,7 @@ export function drawSummary(burst: ChangeBurst, palette: Palette): string {
 
 /** The message after a stop before all objects were processed. */
 export function drawInterruption({ found, settled }: ChangeBurst, palette: Palette): string {
-  const text = `Stopped after ${toNumber(settled)} of ${toCount(found, 'object')}: the rest is for the next start.`
+  const text = `Stopped after ${toNumber(settled)} of ${toCount(found, 'object')}: the others are handled at the next start.`
   return palette.yellow(text)
 }
 

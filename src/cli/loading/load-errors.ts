@@ -53,7 +53,7 @@ function formatMessage({ text, location }: Message): string {
 
 /** The message of a thrown value, and the stack frames in the user's files. */
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return `it threw ${String(error)}, which is no Error`
+  if (!(error instanceof Error)) return `it threw ${String(error)}, which is not an Error`
   const frames = (error.stack ?? '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line))

@@ -65,7 +65,7 @@ async function checkFile(name: string, path: string): Promise<void> {
         : `did you mean "${join(dirname(name), suggestion)}"?`
     throw new KopfError('KOPF_FILE', `Cannot load "${name}": ${explainFileProblem(error)}; ${advice}`, { cause: error })
   })
-  if (!found.isFile()) throw new KopfError('KOPF_FILE', `Cannot load "${name}": it is no file; name a file in it`)
+  if (!found.isFile()) throw new KopfError('KOPF_FILE', `Cannot load "${name}": it is not a file; name a file in it`)
   if (isProgram(path)) return
   throw new KopfError(
     'KOPF_FILE',

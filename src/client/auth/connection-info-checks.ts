@@ -87,7 +87,7 @@ function checkHeaders({ token, scheme, impersonate }: ConnectionInfoOptions): vo
 function checkImpersonation({ user, uid, groups = [], extra = {} }: Impersonation): void {
   // The API server rejects other impersonation headers without a user.
   if (typeof user !== 'string' || user === '')
-    throwConnectionInfoError('`impersonate` has no `user`; say who to act as')
+    throwConnectionInfoError('`impersonate` has no `user`; name the user to impersonate')
   const texts = [user, ...(uid === undefined ? [] : [uid]), ...groups, ...Object.values(extra).flat()]
   if (!texts.every((text) => typeof text === 'string' && /^[\x20-\x7e]*$/.test(text))) {
     throwConnectionInfoError('`impersonate` has line breaks or other characters that cannot be sent')
@@ -97,11 +97,13 @@ function checkImpersonation({ user, uid, groups = [], extra = {} }: Impersonatio
 function checkProxy(proxyUrl: string): void {
   const protocol = URL.canParse(proxyUrl) ? new URL(proxyUrl).protocol : ''
   if (protocol === 'http:' || protocol === 'https:') return
-  const what = protocol.startsWith('socks') ? 'is that of a SOCKS proxy, which is not supported' : 'is no such address'
+  const what = protocol.startsWith('socks')
+    ? 'is that of a SOCKS proxy, which is not supported'
+    : 'is not a valid address'
   throwConnectionInfoError(`\`proxyUrl\` ${what}; expected an HTTP proxy such as "http://proxy.example.com:3128"`)
 }
 
 function checkExpiration(expiration: unknown): void {
   if (expiration instanceof Date && !Number.isNaN(expiration.getTime())) return
-  throwConnectionInfoError('`expiration` is no date; expected one such as new Date(Date.now() + 3_600_000)')
+  throwConnectionInfoError('`expiration` is not a date; expected a value such as new Date(Date.now() + 3_600_000)')
 }

@@ -89,9 +89,9 @@ describe('ConnectionInfo', () => {
     ['`server` has credentials in it', { server: 'https://me:hush@x' }],
     ['both `tokenPath` and `username` are given', { tokenPath: 'a', username: 'b' }],
     ['`proxyUrl` is that of a SOCKS proxy, which is not supported', { proxyUrl: 'socks5://me:hush@proxy' }],
-    ['`proxyUrl` is no such address', { proxyUrl: 'hush' }],
-    ['`expiration` is no date', { expiration: '2030-01-01' }],
-    ['`expiration` is no date', { expiration: new Date('hush') }],
+    ['`proxyUrl` is not a valid address', { proxyUrl: 'hush' }],
+    ['`expiration` is not a date', { expiration: '2030-01-01' }],
+    ['`expiration` is not a date', { expiration: new Date('hush') }],
     ['`impersonate` has no `user`', { impersonate: { groups: ['a'] } }],
     ['`impersonate` has line breaks', { impersonate: { user: 'a', groups: ['hush\nb'] } }],
   ])('a ConnectionInfo is refused: %s', (message, options) => {

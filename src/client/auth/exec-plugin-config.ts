@@ -36,7 +36,11 @@ export function readExecPlugin(exec: FoundEntry, cluster: FoundEntry): ExecPlugi
     throwFieldError(exec, 'apiVersion', `is ${JSON.stringify(apiVersion)}; expected ${versions.join(' or ')}`)
   }
   if (optionalText(exec, 'interactiveMode') === 'Always') {
-    throwFieldError(exec, 'interactiveMode', 'is "Always", and there is no terminal; use a program that asks nothing')
+    throwFieldError(
+      exec,
+      'interactiveMode',
+      'is "Always", and there is no terminal; use a program that asks no questions',
+    )
   }
   return {
     found: exec,

@@ -66,10 +66,10 @@ function describeStderr({ env }: ExecPlugin, { stdout, stderr }: ProgramOutput):
 function parseExecCredential(plugin: ExecPlugin, stdout: string): PluginCredentials {
   const credential = tryParseJsonText(stdout)
   if (!isPlainObject(credential) || getOwn(credential, 'kind') !== 'ExecCredential') {
-    throw pluginError(plugin, 'has printed no ExecCredential, but something that is not shown here')
+    throw pluginError(plugin, 'has printed something else than an ExecCredential, which is not shown here')
   }
   if (getOwn(credential, 'apiVersion') !== plugin.apiVersion) {
-    throw pluginError(plugin, `has not answered as ${plugin.apiVersion}; set the "apiVersion" that it speaks`)
+    throw pluginError(plugin, `has not answered as ${plugin.apiVersion}; set the "apiVersion" that it supports`)
   }
   const { path } = plugin.found
   const status: FoundEntry = {
@@ -92,7 +92,7 @@ function parseExecCredential(plugin: ExecPlugin, stdout: string): PluginCredenti
 function toExpiration(plugin: ExecPlugin, timestamp: string | undefined): Date | undefined {
   if (timestamp === undefined) return undefined
   const date = new Date(timestamp)
-  if (Number.isNaN(date.getTime())) throw pluginError(plugin, 'has printed an "expirationTimestamp" that is no time')
+  if (Number.isNaN(date.getTime())) throw pluginError(plugin, 'has printed an "expirationTimestamp" that is not a time')
   return date
 }
 

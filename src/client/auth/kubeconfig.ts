@@ -217,7 +217,11 @@ function impersonationOf(user: FoundEntry): Impersonation | undefined {
   ]
   if (name === undefined) {
     if (uid === undefined && groups.length === 0 && extra === undefined) return undefined
-    return throwFieldError(user, 'as', 'is missing, although there are other "as-…" fields; say who to act as')
+    return throwFieldError(
+      user,
+      'as',
+      'is missing, although there are other "as-…" fields; name the user to impersonate',
+    )
   }
   const keys = Object.keys(extra?.entry ?? {}).filter((key) => getOwn(extra!.entry, key) !== null)
   return { user: name, uid, groups, extra: Object.fromEntries(keys.map((key) => [key, textList(extra!, key)])) }

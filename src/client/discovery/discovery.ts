@@ -130,7 +130,7 @@ function groupVersions(document: JsonObject): Version[] {
 }
 
 function toStale({ group, version }: { readonly group: string; readonly version: string }): DiscoveryFailure {
-  const message = `Cannot discover all of ${formatGroupVersion(group, version)}: the server behind it does not answer, and what is known of it may be out of date`
+  const message = `Cannot discover all of ${formatGroupVersion(group, version)}: the server behind it does not answer, so its known resources may be out of date`
   return { group, version, error: new KopfError('KOPF_DISCOVERY', message) }
 }
 

@@ -67,9 +67,9 @@ test('a memo field named "clone" that is not a function is copied like other fie
 })
 
 test.each([
-  ['undefined', { clone: () => undefined }, 'its clone() returned undefined; it returns an object'],
-  ['null', { clone: () => null }, 'its clone() returned null; it returns an object'],
-  ['a promise', { clone: async () => ({}) }, 'its clone() is async; what takes time belongs into a startup handler'],
+  ['undefined', { clone: () => undefined }, 'its clone() returned undefined; it must return an object'],
+  ['null', { clone: () => null }, 'its clone() returned null; it must return an object'],
+  ['a promise', { clone: async () => ({}) }, 'its clone() is async; move slow work into a startup handler'],
   [
     'an error',
     {
@@ -97,20 +97,16 @@ test.each([
 const advice = 'give it a method clone() that returns a copy, or "this" for one memo that all objects share'
 
 test.each([
-  ['undefined', undefined, 'the factory of the memo returned undefined; it returns an object'],
-  ['a string', 'text', 'the factory of the memo returned string; it returns an object'],
-  ['a function', () => {}, 'the factory of the memo returned function; it returns an object'],
-  [
-    'a promise',
-    Promise.resolve({}),
-    'the factory of the memo is async; what takes time belongs into a startup handler',
-  ],
-  ['a map', new Map(), `the fields of Map are not all there is of it; ${advice}`],
-  ['an array', [], `the fields of Array are not all there is of it; ${advice}`],
+  ['undefined', undefined, 'the factory of the memo returned undefined; it must return an object'],
+  ['a string', 'text', 'the factory of the memo returned string; it must return an object'],
+  ['a function', () => {}, 'the factory of the memo returned function; it must return an object'],
+  ['a promise', Promise.resolve({}), 'the factory of the memo is async; move slow work into a startup handler'],
+  ['a map', new Map(), `the fields of Map do not hold its whole state; ${advice}`],
+  ['an array', [], `the fields of Array do not hold its whole state; ${advice}`],
   [
     'an instance of a class derived from Date',
     new (class Day extends Date {})(),
-    `the fields of Date are not all there is of it; ${advice}`,
+    `the fields of Date do not hold its whole state; ${advice}`,
   ],
   ['a class with private fields', new Sealed(), `copies do not have the private fields of Sealed; ${advice}`],
   [

@@ -24,7 +24,7 @@ export function checkMemo(memo: unknown): void {
   if (hasClone(memo)) return
   for (const { name, text } of classesOf(memo)) {
     if (text.endsWith('{ [native code] }'))
-      throwMemoError(`the fields of ${name} are not all there is of it; ${advice}`)
+      throwMemoError(`the fields of ${name} do not hold its whole state; ${advice}`)
     // JavaScript has no reflection for private fields. In source text, ".#" occurs only where a private field is used.
     if (/\.#[\p{ID_Start}$_]/u.test(text)) throwMemoError(`copies do not have the private fields of ${name}; ${advice}`)
   }
@@ -46,9 +46,9 @@ function clone(memo: Cloneable): object {
 }
 
 function checkObject(value: unknown, source: string): asserts value is object {
-  if (value instanceof Promise) throwMemoError(`${source} is async; what takes time belongs into a startup handler`)
+  if (value instanceof Promise) throwMemoError(`${source} is async; move slow work into a startup handler`)
   if (typeof value === 'object' && value !== null) return
-  throwMemoError(`${source} returned ${value === null ? 'null' : typeof value}; it returns an object`)
+  throwMemoError(`${source} returned ${value === null ? 'null' : typeof value}; it must return an object`)
 }
 
 /** The classes of the memo, without `Object`. Compared by name, since another realm has its own `Object`. */

@@ -251,7 +251,7 @@ test.each([
 ])('a schema with %s is refused, since JSON does not have them', (_, field) => {
   const make = () => toCrd(thing(z.object({ field })))
   expect(make).toThrow(KopfError)
-  expect(make).toThrow(/^Cannot make a definition of things\.example\.com: its spec has types that JSON does not have/)
+  expect(make).toThrow(/^Cannot create the CRD of things\.example\.com: its spec has types that JSON does not have/)
 })
 
 describe('CRDs with several versions', () => {
@@ -325,7 +325,7 @@ describe('CRDs with several versions', () => {
       [v1, defineResource({ group, version: 'v2', kind: 'Thing', scope: 'Cluster' })],
       /the scope of v1 is "Namespaced", that of v2 is "Cluster"/,
     ],
-    ['a version twice', [v1, v1], /the version v1 is there twice/],
+    ['a version twice', [v1, v1], /the version v1 is given twice; remove one of them/],
     [
       'another resource',
       [v1, defineResource({ group, version: 'v2', kind: 'Other' })],

@@ -60,7 +60,7 @@ function checkVersions([definition, ...others]: readonly AnyResource[]): void {
   if (kind === undefined || plural === undefined) {
     throw new KopfError(
       'KOPF_CRD',
-      'Cannot make a definition of a resource that is only named: define it with defineResource',
+      'Cannot create the CRD of a resource that has only a name: define the resource with defineResource',
     )
   }
   const names = new Set([version])
@@ -75,8 +75,8 @@ function checkVersions([definition, ...others]: readonly AnyResource[]): void {
 function findMismatch(first: AnyResource, other: AnyResource, names: ReadonlySet<string>): string | undefined {
   const { group, plural, kind, version } = other
   if (group !== first.group || plural !== first.plural || kind !== first.kind)
-    return `${plural}.${group} is another one`
-  if (names.has(version)) return `the version ${version} is there twice`
+    return `${plural}.${group} is another resource; create its CRD separately`
+  if (names.has(version)) return `the version ${version} is given twice; remove one of them`
   const differing = (['scope', 'singular', 'listKind'] as const).find((name) => other[name] !== first[name])
   if (differing === undefined) return undefined
   return `the ${differing} of ${first.version} is "${first[differing]}", that of ${version} is "${other[differing]}"`
@@ -87,16 +87,20 @@ function storedVersion(versions: readonly AnyResource[]): AnyResource {
   const chosen = versions.filter(({ storage }) => storage === true)
   if (chosen.length > 1) {
     const names = chosen.map(({ version }) => version).join(' and ')
-    failVersions(chosen[0]!, `${names} have "storage: true", but objects are stored in one version`)
+    failVersions(chosen[0]!, `${names} have "storage: true"; set it for one version only`)
   }
   const stored = chosen[0] ?? versions.find(({ storage }) => storage !== false)
   return (
-    stored ?? failVersions(versions[0]!, 'every version has "storage: false", but objects are stored in one of them')
+    stored ??
+    failVersions(
+      versions[0]!,
+      'every version has "storage: false"; remove it from the version in which objects are stored',
+    )
   )
 }
 
 function failVersions({ plural, group }: AnyResource, why: string): never {
-  throw new KopfError('KOPF_CRD', `Cannot make one definition of several versions of ${plural}.${group}: ${why}`)
+  throw new KopfError('KOPF_CRD', `Cannot create one CRD for the versions of ${plural}.${group}: ${why}`)
 }
 
 /** Short names and categories of all versions are merged. */

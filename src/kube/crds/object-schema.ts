@@ -63,7 +63,7 @@ function fieldSchema(parts: SchemaParts, field: 'spec' | 'status'): Schema {
     const reason = error instanceof Error ? error.message : String(error)
     throw new KopfError(
       'KOPF_CRD',
-      `Cannot make a definition of ${parts.plural}.${parts.group}: its ${field} has types that JSON does not ` +
+      `Cannot create the CRD of ${parts.plural}.${parts.group}: its ${field} has types that JSON does not ` +
         `have (${reason}); store dates as strings, and numbers too large as strings`,
       { cause: error },
     )

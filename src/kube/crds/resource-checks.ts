@@ -71,7 +71,9 @@ function checkResourceNames(definition: CheckedDefinition, fail: Fail): void {
   if (!lists.every(Array.isArray)) fail('"shortNames" and "categories" must be lists of names, such as ["db"]')
   const wrong = [plural, singular, ...lists.flat()].find((name) => !isText(name, label))
   if (wrong !== undefined) {
-    fail(`"${String(wrong)}" is no name for it: lower-case letters, digits and dashes, beginning with a letter`)
+    fail(
+      `"${String(wrong)}" is not a valid name: expected lower-case letters, digits and dashes, beginning with a letter`,
+    )
   }
   if (listKind === undefined) return
   if (!isText(listKind, kindPattern) || listKind === kind) {

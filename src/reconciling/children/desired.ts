@@ -51,7 +51,7 @@ export interface ReconcilerParent {
 
 export function readReconciled(result: unknown, parent: ReconcilerParent): ReconcileResult {
   if (result === undefined || result === null) return { requeueMs: undefined, groups: undefined }
-  if (!isPlainObject(result)) throwDesiredError('a reconciler returns { children, requeueAfter }, or nothing')
+  if (!isPlainObject(result)) throwDesiredError('a reconciler must return { children, requeueAfter }, or nothing')
   const unknown = Object.keys(result).filter((name) => !resultFields.includes(name))
   if (unknown.length > 0)
     throwDesiredError(`it has an unknown field "${unknown[0]}"; use "children", "existing" and "requeueAfter"`)

@@ -23,7 +23,7 @@ export function whyForeign(existing: ObjectMeta, { own, desired, knownUid }: Exp
   }
   const isOurs = controller !== undefined || existing.uid === knownUid || wasApplied(existing, own, desired)
   if (isOurs || desired.existing === 'adopt') return undefined
-  return 'it exists, and this operator has not created it; name the child differently, delete the existing object, or say what to do with it by the option "existing"'
+  return 'it exists, and this operator has not created it; name the child differently, delete the existing object, or set the option "existing"'
 }
 
 /**

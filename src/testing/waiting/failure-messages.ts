@@ -65,7 +65,7 @@ export function stillRunning(count: number): KopfError {
   const who = count === 1 ? 'an operator was' : `${count} operators were`
   return new KopfError(
     'KOPF_CLUSTER_IN_USE',
-    `Cannot close the cluster in good order: ${who} still running on it, and had to be stopped; start operators with ` +
+    `Cannot close the cluster cleanly: ${who} still running on it, and had to be stopped; start operators with ` +
       '`await using running = await operator.start(cluster)` after the cluster, or stop them before it',
   )
 }

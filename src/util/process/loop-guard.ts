@@ -127,7 +127,7 @@ class Guard implements LoopGuard, GuardHooks {
     const call = currentCall()
     const what = `${call?.title ?? 'Code outside of handlers'} has blocked the event loop for ${this.#blockedSeconds()} seconds`
     const logger = call?.logger ?? this.#logger
-    logger.error(`${what}${describePlace(new Error())}, and ${why}: the process ends unfinished.`)
+    logger.error(`${what}${describePlace(new Error())}, and ${why}: the process ends now.`)
     // The inspector session of the thread makes Node print a line about debuggers at exit: close standard error after all other listeners.
     process.on('exit', () => closeSync(2))
     process.exit(1)

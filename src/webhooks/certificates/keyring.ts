@@ -121,7 +121,7 @@ function parseCertificate(pem: string, key: string): X509Certificate {
   try {
     return new X509Certificate(pem)
   } catch {
-    throw new KeyringProblem(`"${key}" is no certificate`)
+    throw new KeyringProblem(`"${key}" is not a certificate`)
   }
 }
 
@@ -129,7 +129,7 @@ function parseKey(pem: string, key: string): ReturnType<typeof createPrivateKey>
   try {
     return createPrivateKey(pem)
   } catch {
-    throw new KeyringProblem(`"${key}" is no private key`)
+    throw new KeyringProblem(`"${key}" is not a private key`)
   }
 }
 

@@ -134,8 +134,8 @@ describe('invalid keyrings', () => {
   const garbage = Buffer.from('garbage').toString('base64')
 
   test.each([
-    ['an invalid certificate', () => ({ 'tls.crt': garbage }), '"tls.crt" is no certificate', ['sign']],
-    ['an invalid key', () => ({ 'tls.key': '' }), '"tls.key" is no private key', ['sign']],
+    ['an invalid certificate', () => ({ 'tls.crt': garbage }), '"tls.crt" is not a certificate', ['sign']],
+    ['an invalid key', () => ({ 'tls.key': '' }), '"tls.key" is not a private key', ['sign']],
     [
       'the key of another certificate',
       () => ({ 'tls.key': stranger['tls.key']! }),
@@ -161,7 +161,7 @@ describe('invalid keyrings', () => {
       '"ca.key" is not the key',
       ['add', 'sign'],
     ],
-    ['an authority without a key', () => ({ 'ca.key': '' }), '"ca.key" is no private key', ['add']],
+    ['an authority without a key', () => ({ 'ca.key': '' }), '"ca.key" is not a private key', ['add']],
   ])('a keyring with %s is repaired', async (_, change, problem, steps) => {
     const { keyring, problems } = readKeyring({ ...data, ...change() }, { ...options, nowMs: t0 })
     expect(problems.join('\n')).toContain(problem)

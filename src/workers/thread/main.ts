@@ -80,7 +80,7 @@ class ThreadProgram implements HostChannel {
       this.post({ type: 'ended', call: call.id, merge, warnings: call.warnings, result })
     } catch (error) {
       throw new PermanentError(
-        `Cannot carry what was returned in a worker to the operator: ${describeError(error)}; return plain data, or nothing`,
+        `Cannot pass the result of a worker to the operator: ${describeError(error)}; return plain data, or nothing`,
         { code: 'KOPF_WORKER' },
       )
     }
@@ -149,7 +149,7 @@ function findExport(exports: Exports, name: string): WorkerFunction | undefined 
 function explainImportError(error: unknown, module: LoadedModule): unknown {
   if ((error as { code?: unknown } | null | undefined)?.code !== 'ERR_UNKNOWN_FILE_EXTENSION') return error
   const why =
-    `Node ${process.versions.node} cannot run TypeScript in threads; run the operator with "kopf run", ` +
+    `Node ${process.versions.node} cannot run TypeScript in threads; run the operator with "npx kopf run", ` +
     'compile it to JavaScript beforehand, or use Node 22.18 or newer'
   return new KopfError('KOPF_WORKER', `Cannot run ${describeModule(module)} in a worker: ${why}`, { cause: error })
 }

@@ -166,7 +166,7 @@ test('a standby replica takes over with the same permissions', { timeout: 180_00
   await make('replicas', 'first')
   await untilMade('replicas', 'first')
   const second = await deployed.run('pod-2')
-  await second.until(/Standing by/)
+  await second.until(/Waiting to lead/)
   first.send('SIGTERM')
   expect(await first.exit).toBe(0)
   await second.until(/This replica is the leader now/)

@@ -118,7 +118,7 @@ describe('kopf explain', { timeout: 60_000 }, () => {
     const { exit, stderr } = await kopf(['explain', `widgets.${cluster.group}`, 'retries'], real.kubeconfigs.nobody)
     expect(exit).toBe(1)
     expect(stderr).toBe(
-      `kopf: Cannot explain widgets.${cluster.group} "retries": this user may not; a role needs the rule ` +
+      `kopf: Cannot explain widgets.${cluster.group} "retries": this user lacks the permission; a role needs the rule ` +
         `{"apiGroups":["${cluster.group}"],"resources":["widgets"],"verbs":["get"]}\n`,
     )
   })

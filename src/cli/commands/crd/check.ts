@@ -54,7 +54,7 @@ export async function checkCrds(crds: readonly KubeObject[], args: CheckArgument
   else
     throw new KopfError(
       'KOPF_DRIFT',
-      `${summary}; print them again with \`kopf crd\`, review the changes, and apply them`,
+      `${summary}; print them again with \`npx kopf crd\`, review the changes, and apply them`,
     )
 }
 

@@ -37,12 +37,12 @@ export function addCrdCommand(program: Command): void {
     .addOption(choiceOption('-o, --output <format>', 'the format of the differences', ['text', 'json']).default('text'))
   addClusterOptions(command)
   addExamples(command, [
-    'kopf crd operator.ts > crds.yaml',
-    'kopf crd operator.ts | kubectl apply -f -',
-    'kopf crd operator.ts --check crds.yaml',
-    'kopf crd operator.ts --check crds.yaml --fail-on breaking -o json',
-    'kopf crd operator.ts --check-cluster --context production',
-    'kopf crd migrate operator.ts --context production',
+    'npx kopf crd operator.ts > crds.yaml',
+    'npx kopf crd operator.ts | kubectl apply -f -',
+    'npx kopf crd operator.ts --check crds.yaml',
+    'npx kopf crd operator.ts --check crds.yaml --fail-on breaking -o json',
+    'npx kopf crd operator.ts --check-cluster --context production',
+    'npx kopf crd migrate operator.ts --context production',
   ]).action(async (files: readonly string[]) => crdCommand(command, files, command.opts<CrdArguments>()))
   addMigrateCommand(command)
 }

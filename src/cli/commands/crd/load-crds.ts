@@ -16,7 +16,7 @@ export async function loadCrds(
   if (resources.length > 0) return toCrds(resources as readonly CustomResource<object>[])
   throw new KopfError(
     'KOPF_CRD',
-    `Cannot ${verb} CRDs of ${[...files, ...modules].join(', ')}: no handler is for a resource of defineResource; the CRDs of other ` +
-      'resources come from elsewhere',
+    `Cannot ${verb} CRDs of ${[...files, ...modules].join(', ')}: no handler is for a resource that is created with defineResource; get the CRDs of other ` +
+      'resources from their authors',
   )
 }

@@ -60,14 +60,14 @@ export function addMigrateCommand(parent: Command): void {
     .option('--dry-run', 'only print what would be done')
   addClusterOptions(command)
   addExamples(command, [
-    'kopf crd migrate operator.ts --dry-run',
-    'kopf crd migrate operator.ts --context production',
-    'kopf crd migrate --crd databases.example.com --rate 5',
+    'npx kopf crd migrate operator.ts --dry-run',
+    'npx kopf crd migrate operator.ts --context production',
+    'npx kopf crd migrate --crd databases.example.com --rate 5',
   ]).action(async (files: readonly string[]) => {
     // The parent command has some of the options, too, and takes them even if they follow the name of this command.
     const args = command.optsWithGlobals<MigrateArguments & CheckArguments>()
     if (args.check !== undefined || args.checkCluster)
-      command.error('error: a migration checks nothing; leave out --check')
+      command.error("error: options '--check' and '--check-cluster' cannot be used with 'migrate'.")
     if (files.length + (args.module ?? []).length + (args.crd ?? []).length === 0) {
       command.error('error: nothing to migrate. Name the file of an operator, or a CRD with --crd.')
     }

@@ -96,7 +96,7 @@ async function removeFinalizers(
     const action = { verb: 'release', resource, name, namespace, verbs: ['list', 'patch'] }
     fail(describeError(toCommandError(error, action)))
   })
-  const meanwhile = gone === 0 ? '' : `; ${countObjects(gone)} had gone or had been released meanwhile`
+  const meanwhile = gone === 0 ? '' : `; ${countObjects(gone)} were deleted or released in the meantime`
   return `Removed the finalizer from ${countObjects(released)} of ${nameOf(resource)}${meanwhile}.`
 }
 

@@ -60,9 +60,9 @@ export function addUninstallCommand(program: Command): void {
     .option('-y, --yes', 'do not ask for confirmation')
     .option('--dry-run', 'only print what would be done')
   addExamples(command, [
-    'kopf uninstall operator.ts --dry-run',
-    'kopf uninstall operator.ts --install-namespace operators',
-    'kopf uninstall operator.ts --crds --yes --context staging',
+    'npx kopf uninstall operator.ts --dry-run',
+    'npx kopf uninstall operator.ts --install-namespace operators',
+    'npx kopf uninstall operator.ts --crds --yes --context staging',
   ]).action(async (files: readonly string[]) => {
     const args = command.opts<UninstallArguments>()
     checkUsage(command, files, args)
@@ -125,7 +125,7 @@ async function uninstall(
   const target = [...files, ...(args.module ?? []).map((name) => `--module ${name}`)].join(' ')
   printNote(
     'The Deployment and the roles stay. Delete them with the options that they were made with, apart from --with-crds:\n' +
-      `  kopf manifests ${printable(target)} --install-namespace ${printable(installNamespace)} | kubectl delete --ignore-not-found -f -`,
+      `  npx kopf manifests ${printable(target)} --install-namespace ${printable(installNamespace)} | kubectl delete --ignore-not-found -f -`,
   )
 }
 

@@ -50,7 +50,7 @@ export function listValues(plan: DeploymentPlan, defaults: WorkloadDefaults, par
       group: {
         create: {
           value: true,
-          comment: 'False: the roles and their bindings are created by someone else.',
+          comment: 'False: the roles and their bindings are created in another way.',
           schema: flag,
         },
       },

@@ -124,7 +124,7 @@ The CRDs are not part of this release. Install them in another way.
 
 {{ end -}}
 `
-    : 'The CRDs are not part of this chart: kopf crd operator.ts | kubectl apply -f -\n\n'
+    : 'The CRDs are not part of this chart: npx kopf crd operator.ts | kubectl apply -f -\n\n'
   return `The operator ${name} {{ .Chart.AppVersion }} is in the namespace {{ .Release.Namespace }}.
 
 Wait until it is ready, and read its log:
@@ -136,7 +136,7 @@ ${crds}Before you uninstall it, delete the objects that it handles while it stil
 are removed. To keep the objects, stop the operator and remove the finalizers:
 
   kubectl --namespace {{ .Release.Namespace }} scale deployment/${name} --replicas 0
-  kopf uninstall operator.ts --install-namespace {{ .Release.Namespace }}
+  npx kopf uninstall operator.ts --install-namespace {{ .Release.Namespace }}
   helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }}
 `
 }

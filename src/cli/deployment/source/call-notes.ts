@@ -1,6 +1,7 @@
 /** The remark of `kopf manifests` about client calls in the source that the planned rules do not allow. Pure. */
 import type { PlannedRole } from '../../../plan/plan-roles.ts'
 import type { SeenCall, SeenCalls } from './seen-calls.ts'
+import type { OperatorSource } from './source-files.ts'
 
 /** The number of source positions that are listed per rule. */
 const maxPlaces = 3
@@ -8,17 +9,20 @@ const maxPlaces = 3
 const maxUnclear = 20
 
 /**
- * Always says that client calls are not covered, except if `--grant` is given and no uncovered call is found: calls in packages, or with a
- * client that is passed on, are not detected. Only suggests rules in the syntax of `--grant`: the user decides what is granted.
+ * False if the source has no call that the rules do not allow. Calls in packages, or with a client that is passed on under another name, are not
+ * found. If a part of the source was not read, says so, except if the user has given `--grant`. Only suggests rules in the syntax of `--grant`:
+ * the user decides what is granted.
  */
 export function remarkOnCalls(
-  { clear, unclear }: SeenCalls,
+  { clear, unclear, unread }: SeenCalls & Pick<OperatorSource, 'unread'>,
   roles: readonly PlannedRole[],
   hasGrants: boolean,
 ): string | false {
   const missing = groupByRule(clear.flatMap((call) => withoutAllowed(call, roles)))
   const head = `Requests that handlers send with the client are not ${hasGrants ? 'all ' : ''}in these rules: add them with --grant "verbs resource".`
-  if (missing.length === 0 && unclear.length === 0) return !hasGrants && head
+  if (missing.length === 0 && unclear.length === 0) {
+    return unread.length > 0 && !hasGrants && `${head} The command has not searched ${unread.join(' and ')} for them.`
+  }
   const others = unclear.length - maxUnclear
   return [
     `${head} In the source there are:`,

@@ -56,6 +56,11 @@ describe('client calls in the source of an operator', () => {
       ['delete pods at 1', 'delete pods at 1'],
     ],
     ['on a client in a private field', "this.#client.delete('pods', 'x')", ['delete pods at 1']],
+    [
+      'with an imported built-in kind, which a constant of an inner block hides',
+      "import { Pod } from 'kopf/kubernetes'\nclient.list(Pod)\n{\nconst Pod = other\nclient.list(Pod) }",
+      ['list pods at 2', 'client.list(Pod) at 5?'],
+    ],
     ['with type arguments', "client.get<Map<string, () => Pod>>('pods', 'x')", ['get pods at 1']],
     [
       'with a subresource',
@@ -147,6 +152,11 @@ describe('client calls with an unknown resource', () => {
     ['a parameter', 'client.list(kind)', ['client.list(kind) at 1?']],
     ['the `resource` argument of the handler', 'client.patch(resource, name, {})', ['client.patch(resource, …) at 1?']],
     ['a template with substitutions', `client.list(\`\${plural}.apps\`)`, ['client.list(…) at 1?']],
+    [
+      'a kind that is imported from another package, or as a type',
+      "import { Pod } from 'other'\nimport type { Pod } from 'kopf/kubernetes'\nclient.list(Pod)",
+      ['client.list(Pod) at 3?'],
+    ],
     ['a plural that is not a known resource', "client.list('unicorns')", ["client.list('unicorns') at 1?"]],
     [
       'an object literal without a literal kind',

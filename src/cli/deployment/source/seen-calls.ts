@@ -6,6 +6,7 @@
 import { parseGroupVersion } from '../../../kube/objects.ts'
 import type { Resource } from '../../../kube/resources/resources.ts'
 import { selectResources, toSelector } from '../../../kube/resources/selectors.ts'
+import { canHaveCustomResources } from '../../../kube/resources/well-known.ts'
 import { afterTypeArguments, closingOf, type SourceToken, splitAtCommas } from './source-tokens.ts'
 import { literalFields, type NamedResource, type SourceFile, toNamedResource } from './source-values.ts'
 
@@ -95,12 +96,22 @@ function findResource(named: NamedResource, known: readonly Resource[]): Resourc
     const { group, version } = parseGroupVersion(named.apiVersion) ?? {}
     return known.find((one) => one.group === group && one.version === version && one.kind === named.kind)
   }
+  if (named.type === 'builtin') return findBuiltin(named, known)
   try {
     const { selected } = selectResources(toSelector(named.notation as never), known)
     return selected.length === 1 ? selected[0] : undefined
   } catch {
     return undefined
   }
+}
+
+/** `kopf/kubernetes` has each kind once: `Event` is that of the core group. */
+function findBuiltin({ kind, group }: { kind: string; group: string | undefined }, known: readonly Resource[]) {
+  const found = known.filter((one) => {
+    const folder = one.group === '' ? 'core' : one.group.split('.')[0]
+    return one.kind === kind && !canHaveCustomResources(one.group) && (group === undefined || group === folder)
+  })
+  return found.find((one) => one.group === '') ?? found[0]
 }
 
 function pluralOf({ plural }: Resource, { args }: FoundCall): string {

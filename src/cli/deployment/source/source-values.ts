@@ -1,7 +1,9 @@
 /**
  * Finds the resource that an expression in the source refers to: a literal, an object with `apiVersion` and `kind`, `defineResource({ … })`,
- * `resource( … )`, a constant with one of these, or a call of a function that returns one of these. Other expressions are unknown. Pure.
+ * `resource( … )`, a kind of `kopf/kubernetes`, a constant with one of these, or a call of a function that returns one of these. Other expressions
+ * are unknown. Pure.
  */
+import { type BuiltinImport, findBuiltinImports } from './builtin-imports.ts'
 import { findFactories } from './object-factories.ts'
 import { afterTypeArguments, closingOf, type SourceToken, splitAtCommas } from './source-tokens.ts'
 
@@ -9,6 +11,7 @@ import { afterTypeArguments, closingOf, type SourceToken, splitAtCommas } from '
 export type NamedResource =
   | { readonly type: 'notation'; readonly notation: string | readonly string[] | object }
   | { readonly type: 'kind'; readonly apiVersion: string; readonly kind: string }
+  | { readonly type: 'builtin'; readonly kind: string; readonly group: string | undefined }
 
 /** `const name = expression`; or a function, with the name `name()` and the returned expression. */
 interface Declaration {
@@ -25,6 +28,8 @@ export interface SourceFile {
   readonly path: string
   readonly tokens: readonly SourceToken[]
   readonly declarations: readonly Declaration[]
+  /** The imports of built-in kinds. */
+  readonly builtins: readonly BuiltinImport[]
   /** The braces that are open at each token. */
   readonly blocks: ReadonlyArray<readonly number[]>
 }
@@ -43,7 +48,7 @@ export function readSource(path: string, tokens: readonly SourceToken[]): Source
     const expression = readExpression(tokens, returnsAt)
     declarations.push({ name: `${name}()`, expression, blocks: blocks[declaredAt]!, within: blocks[returnsAt]! })
   }
-  return { path, tokens, declarations, blocks }
+  return { path, tokens, declarations, builtins: findBuiltinImports(tokens), blocks }
 }
 
 /** The position after `=`, which may follow a type. */
@@ -196,10 +201,22 @@ function fromConstant(
   if (inner !== undefined && tokens.length === 1) {
     return toNamedResource(inner.expression, { ...position, blocks: inner.within }, steps + 1)
   }
+  const imported = inner === undefined ? fromImport(tokens, position.file) : undefined
+  if (imported !== undefined) return imported
   const others = position.files.flatMap((file) => {
     return named(file).flatMap((one) => (one.blocks.length === 0 ? [{ file, ...one }] : []))
   })
   if (others.length !== 1) return undefined
   const [{ file, expression, within }] = others as [(typeof others)[number]]
   return toNamedResource(expression, { ...position, file, blocks: within }, steps + 1)
+}
+
+/** `Secret` or `kubernetes.Secret`, imported from `kopf/kubernetes`. */
+function fromImport(tokens: readonly SourceToken[], { builtins }: SourceFile): NamedResource | undefined {
+  const [first, , member] = tokens
+  const found = builtins.find(({ name }) => name === first!.text)
+  const kind = found?.kind ?? member?.text
+  if (found === undefined || kind === undefined || tokens.length !== (found.kind === undefined ? 3 : 1))
+    return undefined
+  return { type: 'builtin', kind, group: found.group }
 }

@@ -110,7 +110,7 @@ function versionsOf(spec: CrdFields): ReadonlyMap<string, CrdFields> {
 
 function removal(name: string, version: CrdFields, isStored: boolean): CrdDifference {
   const judgement = isStored
-    ? breaking('objects may be stored in it, so the API server refuses the change; run `kopf crd migrate` first')
+    ? breaking('objects may be stored in it, so the API server refuses the change; run `npx kopf crd migrate` first')
     : version['served'] === true
       ? breaking('clients of this version get errors')
       : compatible('it was not served')
@@ -160,7 +160,9 @@ const versionFields: Readonly<Record<string, (after: Json | undefined) => Judgem
     after === true ? compatible('clients can use this version') : breaking('clients of this version get errors'),
   storage: (after) =>
     after === true
-      ? compatible('objects are stored in this version from their next write on; `kopf crd migrate` rewrites them all')
+      ? compatible(
+          'objects are stored in this version from their next write on; `npx kopf crd migrate` rewrites them all',
+        )
       : compatible('objects are stored in another version from their next write on'),
   deprecated: () => compatible('only warnings to clients differ'),
   deprecationWarning: () => compatible('only warnings to clients differ'),

@@ -133,7 +133,11 @@ describe('loading objects', () => {
       widget,
       'Cannot load Widget "one": the server has no Widget in example.com/v1; does its CRD come before it?',
     ],
-    ['a malformed apiVersion', object('a/b/c', 'Widget', 'one'), 'Cannot load Widget "one": "a/b/c" is no apiVersion'],
+    [
+      'a malformed apiVersion',
+      object('a/b/c', 'Widget', 'one'),
+      'Cannot load Widget "one": "a/b/c" is not an apiVersion',
+    ],
     ['malformed metadata', { apiVersion: 'v1', kind: 'ConfigMap', metadata: null }, 'Cannot load ConfigMap ""'],
     [
       'an invalid object',
