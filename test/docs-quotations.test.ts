@@ -254,6 +254,21 @@ describe('settings in the pages', () => {
   })
 })
 
+test('every quoted line of kubectl delete has the namespace, as kubectl 1.34 and newer print it', () => {
+  const clusterScoped = /^(?:namespace|customresourcedefinition\.\S+|team\.example\.com|replication\.example\.com)$/
+  const lines = listPages().flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(/^(\S+) "[^"]+" (?:force )?deleted\b(.*)$/gm)].map(
+      ([line, kind, rest]) => ({
+        line: `${page}: ${line}`,
+        expected: clusterScoped.test(kind!) ? /^$/ : / namespace$/,
+        rest,
+      }),
+    ),
+  )
+  expect(lines.length).toBeGreaterThan(10)
+  expect(lines.filter(({ expected, rest }) => !expected.test(rest!)).map(({ line }) => line)).toEqual([])
+})
+
 /** The value of a constant at the top level of a source file: a number, or a product or sum of numbers. */
 function constantIn(file: string, name: string): number {
   const [, text] =

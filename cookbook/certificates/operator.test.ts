@@ -7,10 +7,10 @@ import { connect, createServer } from 'node:tls'
 import { isUnprocessable, type Spec } from 'kopf'
 import { Secret } from 'kopf/kubernetes'
 import { type Cluster, startCluster } from 'kopf/testing'
-import { encode, readPair } from './authority.ts'
+import { encode, readPair } from './ca.ts'
 import kopf, { Certificate } from './operator.ts'
-import { authoritySecretName, toMs } from './resource.ts'
-import { canSign, createAuthority, issue } from './x509.ts'
+import { caSecretName, toMs } from './resource.ts'
+import { canSign, createCa, issue } from './x509.ts'
 
 const spec = { dnsNames: ['shop.example.com'], secretName: 'shop-tls', duration: '90d', renewBefore: '30d' }
 const openCluster = () => startCluster({ resources: [Certificate] })
@@ -112,14 +112,14 @@ test('a certificate that is not due stays the same after restarts and other chan
   const first = await kopf.start(cluster)
   await createIssued(cluster)
   const before = await cluster.get(Secret, 'shop-tls')
-  const authority = await cluster.get(Secret, authoritySecretName)
+  const ca = await cluster.get(Secret, caSecretName)
   await first.stop()
   await using _second = await kopf.start(cluster)
   await cluster.patch(Certificate, 'shop', { metadata: { labels: { team: 'sales' } }, spec: { renewBefore: '20d' } })
   await cluster.settled()
   const after = await cluster.get(Secret, 'shop-tls')
   assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion)
-  assert.deepEqual(await cluster.get(Secret, authoritySecretName), authority)
+  assert.deepEqual(await cluster.get(Secret, caSecretName), ca)
 })
 
 test('other names, another duration and another Secret lead to a new certificate', async () => {
@@ -147,9 +147,9 @@ test('a Secret that was deleted or edited is put right', async () => {
   await cluster.patch(Secret, 'shop-tls', { data: { 'tls.key': encode('damaged') } })
   certificate = await untilReissued(cluster, certificate)
 
-  // A pair that is valid, but was signed by another authority.
+  // A pair that is valid, but was signed by another CA.
   const nowMs = cluster.clock.now()
-  const other = await createAuthority('other', { nowMs, durationMs: toMs('365d') })
+  const other = await createCa('other', { nowMs, durationMs: toMs('365d') })
   const { certPem, keyPem } = await issue(other, spec.dnsNames, { nowMs, durationMs: toMs('90d') })
   await cluster.patch(Secret, 'shop-tls', { data: { 'tls.crt': encode(certPem), 'tls.key': encode(keyPem) } })
   certificate = await untilReissued(cluster, certificate)
@@ -175,7 +175,7 @@ test('a Secret of another application is not overwritten, and not deleted', asyn
   await cluster.until(Certificate, 'shop', isIssued, { timeout: '15m' })
 })
 
-test('all certificates of a namespace have the same authority, also if they are created at once', async () => {
+test('all certificates of a namespace have the same CA, also if they are created at once', async () => {
   await using cluster = await openCluster()
   await using _operator = await kopf.start(cluster)
   const names = ['a', 'b', 'c', 'd']
@@ -183,22 +183,22 @@ test('all certificates of a namespace have the same authority, also if they are 
     names.map((name) => cluster.create(Certificate, { name, spec: { ...spec, secretName: `${name}-tls` } })),
   )
   for (const name of names) await cluster.until(Certificate, name, isIssued)
-  const { certificate: authority } = await readSecret(cluster, authoritySecretName)
+  const { certificate: ca } = await readSecret(cluster, caSecretName)
   for (const name of names) {
     const { certificate } = await readSecret(cluster, `${name}-tls`)
-    assert.ok(certificate.verify(authority.publicKey))
+    assert.ok(certificate.verify(ca.publicKey))
   }
 })
 
-test('a lost authority is not replaced while its certificates are in use', async () => {
+test('a lost CA is not replaced while its certificates are in use', async () => {
   await using cluster = await openCluster()
   await using _operator = await kopf.start(cluster)
   const { status } = await createIssued(cluster)
-  const { metadata, type, data } = await cluster.get(Secret, authoritySecretName)
-  await cluster.delete(Secret, authoritySecretName)
-  await cluster.until(Certificate, 'shop', has('Ready', 'AuthorityMissing'), { timeout: '10s' })
+  const { metadata, type, data } = await cluster.get(Secret, caSecretName)
+  await cluster.delete(Secret, caSecretName)
+  await cluster.until(Certificate, 'shop', has('Ready', 'CAMissing'), { timeout: '10s' })
   await cluster.patch(Certificate, 'shop', { spec: { dnsNames: ['www.example.com'] } })
-  await cluster.until(Certificate, 'shop', has('Ready', 'AuthorityMissing'))
+  await cluster.until(Certificate, 'shop', has('Ready', 'CAMissing'))
   const { certificate } = await readSecret(cluster)
   assert.equal(certificate.serialNumber.toLowerCase(), status?.serial)
 
@@ -207,15 +207,15 @@ test('a lost authority is not replaced while its certificates are in use', async
   await untilReissued(cluster, { status: status ?? {} })
 })
 
-test('certificates of an authority that was replaced are issued again at once', async () => {
+test('certificates of a CA that was replaced are issued again at once', async () => {
   await using cluster = await openCluster()
   await using _operator = await kopf.start(cluster)
   const before = await createIssued(cluster)
-  const next = await createAuthority('next', { nowMs: cluster.clock.now(), durationMs: toMs('365d') })
-  await cluster.delete(Secret, authoritySecretName)
+  const next = await createCa('next', { nowMs: cluster.clock.now(), durationMs: toMs('365d') })
+  await cluster.delete(Secret, caSecretName)
   await cluster.create(Secret, {
-    name: authoritySecretName,
-    labels: { 'example.com/certificate-authority': 'true' },
+    name: caSecretName,
+    labels: { 'example.com/ca': 'true' },
     data: { 'tls.crt': encode(next.certPem), 'tls.key': encode(next.keyPem) },
   })
   await untilReissued(cluster, before)
@@ -236,22 +236,22 @@ test('two Certificates with the same Secret do not replace it by turns', async (
   await cluster.until(Certificate, 'second', isIssued, { timeout: '15m' })
 })
 
-test('a Secret with the name of the authority that belongs to others is not used', async () => {
+test('a Secret with the name of the CA that belongs to others is not used', async () => {
   await using cluster = await openCluster()
-  await cluster.create(Secret, { name: authoritySecretName, stringData: { 'tls.key': 'theirs' } })
+  await cluster.create(Secret, { name: caSecretName, stringData: { 'tls.key': 'theirs' } })
   await using _operator = await kopf.start(cluster)
   await cluster.create(Certificate, { name: 'shop', spec })
-  await cluster.until(Certificate, 'shop', has('Ready', 'AuthorityNotOwned'))
-  await cluster.patch(Secret, authoritySecretName, {
-    metadata: { labels: { 'example.com/certificate-authority': 'true' } },
+  await cluster.until(Certificate, 'shop', has('Ready', 'CANotOwned'))
+  await cluster.patch(Secret, caSecretName, {
+    metadata: { labels: { 'example.com/ca': 'true' } },
   })
-  await cluster.until(Certificate, 'shop', has('Ready', 'AuthorityDamaged'), { timeout: '5m' })
+  await cluster.until(Certificate, 'shop', has('Ready', 'CADamaged'), { timeout: '5m' })
   assert.equal((await cluster.list(Secret)).length, 1)
 })
 
-test('an authority needs a certificate that may sign, and its key', async () => {
+test('a CA needs a certificate that may sign, and its key', async () => {
   const validity = { nowMs: Date.now(), durationMs: toMs('90d') }
-  const [one, other] = [await createAuthority('one', validity), await createAuthority('other', validity)]
+  const [one, other] = [await createCa('one', validity), await createCa('other', validity)]
   assert.ok(canSign(one))
   assert.ok(!canSign({ ...one, keyPem: other.keyPem }))
   assert.ok(!canSign(await issue(one, spec.dnsNames, validity)))
@@ -259,17 +259,17 @@ test('an authority needs a certificate that may sign, and its key', async () => 
   assert.ok(!canSign({ ...one, keyPem: rsa.export({ type: 'pkcs8', format: 'pem' }).toString() }))
 })
 
-test('a certificate does not outlive its authority', async () => {
+test('a certificate does not outlive its CA', async () => {
   await using cluster = await openCluster()
-  const pair = await createAuthority('default', { nowMs: cluster.clock.now(), durationMs: toMs('60d') })
+  const pair = await createCa('default', { nowMs: cluster.clock.now(), durationMs: toMs('60d') })
   await cluster.create(Secret, {
-    name: authoritySecretName,
-    labels: { 'example.com/certificate-authority': 'true' },
+    name: caSecretName,
+    labels: { 'example.com/ca': 'true' },
     data: { 'tls.crt': encode(pair.certPem), 'tls.key': encode(pair.keyPem) },
   })
   await using _operator = await kopf.start(cluster)
   await cluster.create(Certificate, { name: 'shop', spec })
-  await cluster.until(Certificate, 'shop', has('Ready', 'AuthorityExpires'))
+  await cluster.until(Certificate, 'shop', has('Ready', 'CAExpires'))
   await cluster.patch(Certificate, 'shop', { spec: { duration: '40d' } })
   await cluster.until(Certificate, 'shop', isIssued)
 })
@@ -287,14 +287,14 @@ test('a failed write is repeated, and not counted as a renewal', async () => {
   assert.equal(status?.serial, (await readSecret(cluster)).certificate.serialNumber.toLowerCase())
 })
 
-test('the Secret is deleted with its Certificate, and the authority stays', async () => {
+test('the Secret is deleted with its Certificate, and the CA stays', async () => {
   await using cluster = await openCluster()
   await using _operator = await kopf.start(cluster)
   await createIssued(cluster)
   await cluster.delete(Certificate, 'shop')
   await cluster.untilGone(Certificate, 'shop')
   await cluster.untilGone(Secret, 'shop-tls')
-  assert.ok(await cluster.get(Secret, authoritySecretName))
+  assert.ok(await cluster.get(Secret, caSecretName))
 })
 
 test('no key is in the log, in the status or in an Event', async () => {
@@ -304,7 +304,7 @@ test('no key is in the log, in the status or in an Event', async () => {
   await cluster.settled()
   const texts = [...cluster.logs, JSON.stringify(certificate), JSON.stringify(await cluster.events(certificate))]
   assert.ok(cluster.logs.some((line) => line.includes('Issuing a certificate for shop.example.com')))
-  for (const name of ['shop-tls', authoritySecretName]) {
+  for (const name of ['shop-tls', caSecretName]) {
     const { keyPem } = await readSecret(cluster, name)
     for (const secret of [keyPem.split('\n')[1] ?? '', encode(keyPem)]) {
       assert.ok(secret.length > 40)
@@ -313,14 +313,14 @@ test('no key is in the log, in the status or in an Event', async () => {
   }
 })
 
-test('the API server refuses times that cannot work, and the name of the authority', async () => {
+test('the API server refuses times that cannot work, and the name of the CA', async () => {
   await using cluster = await openCluster()
   const refusals = [
     [{ duration: '30d', renewBefore: '720h' }, 'renewBefore must be shorter than duration'],
     [{ duration: '60m', renewBefore: '1h' }, 'renewBefore must be shorter than duration'],
     [{ duration: '1000d' }, 'duration must be at most 366 days'],
     [{ duration: '3 months' }, 'spec.duration'],
-    [{ secretName: authoritySecretName }, 'choose another name'],
+    [{ secretName: caSecretName }, 'choose another name'],
     [{ secretName: 'shop..tls' }, 'spec.secretName'],
     [{ dnsNames: [] }, 'spec.dnsNames'],
     [{ dnsNames: ['*.*.example.com'] }, 'spec.dnsNames[0]'],

@@ -3,7 +3,7 @@ import { defineResource, type Spec } from 'kopf'
 import { z } from 'zod'
 
 /** The Secret with the certificate authority (CA) of a namespace. */
-export const authoritySecretName = 'certificates-ca'
+export const caSecretName = 'certificates-ca'
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
@@ -82,8 +82,8 @@ export const Certificate = defineResource({
       fieldPath: 'spec.duration',
     },
     {
-      rule: `self.spec.secretName != '${authoritySecretName}'`,
-      message: `the Secret "${authoritySecretName}" has the key of the certificate authority: choose another name`,
+      rule: `self.spec.secretName != '${caSecretName}'`,
+      message: `the Secret "${caSecretName}" has the key of the CA: choose another name`,
       fieldPath: 'spec.secretName',
     },
   ],

@@ -20,8 +20,8 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 /** Certificates are valid a little earlier than now, for clients whose clock is slow. */
 const backdatedMs = 300_000
 
-/** A certificate authority: a certificate that is signed with its own key. */
-export async function createAuthority(namespace: string, validity: Validity): Promise<KeyPair> {
+/** A CA: a certificate that is signed with its own key. */
+export async function createCa(namespace: string, validity: Validity): Promise<KeyPair> {
   const keys = await generateKeys()
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     ...toDates(validity),
@@ -38,11 +38,11 @@ export async function createAuthority(namespace: string, validity: Validity): Pr
 }
 
 /** A certificate for a server, with a new key. */
-export async function issue(authority: KeyPair, dnsNames: readonly string[], validity: Validity): Promise<KeyPair> {
+export async function issue(ca: KeyPair, dnsNames: readonly string[], validity: Validity): Promise<KeyPair> {
   const keys = await generateKeys()
-  const der = createPrivateKey(authority.keyPem).export({ type: 'pkcs8', format: 'der' })
+  const der = createPrivateKey(ca.keyPem).export({ type: 'pkcs8', format: 'der' })
   const signingKey = await webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign'])
-  const issuer = new x509.X509Certificate(authority.certPem)
+  const issuer = new x509.X509Certificate(ca.certPem)
   const names = dnsNames.map((value) => ({ type: 'dns', value }) as const)
   const certificate = await x509.X509CertificateGenerator.create({
     ...toDates(validity),
@@ -73,13 +73,13 @@ export interface Details {
   readonly serial: string
 }
 
-/** Reads a certificate. Returns undefined if it is damaged, if the key is not its key, or if another authority has signed it. */
-export function read({ certPem, keyPem }: KeyPair, authorityPem: string): Details | undefined {
+/** Reads a certificate. Returns undefined if it is damaged, if the key is not its key, or if another CA has signed it. */
+export function read({ certPem, keyPem }: KeyPair, caPem: string): Details | undefined {
   try {
     const certificate = new X509Certificate(certPem)
-    const authority = new X509Certificate(authorityPem)
+    const ca = new X509Certificate(caPem)
     if (!certificate.checkPrivateKey(createPrivateKey(keyPem))) return undefined
-    if (!certificate.verify(authority.publicKey)) return undefined
+    if (!certificate.verify(ca.publicKey)) return undefined
     return toDetails(certificate)
   } catch {
     // The error is dropped: its text could quote the key.
@@ -87,7 +87,7 @@ export function read({ certPem, keyPem }: KeyPair, authorityPem: string): Detail
   }
 }
 
-/** Whether this is the certificate of an authority with its key, of the type that `issue` uses. */
+/** Whether this is the certificate of a CA with its key, of the type that `issue` uses. */
 export function canSign({ certPem, keyPem }: KeyPair): boolean {
   try {
     const [certificate, key] = [new X509Certificate(certPem), createPrivateKey(keyPem)]

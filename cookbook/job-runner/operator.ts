@@ -1,5 +1,5 @@
 /** Runs the tasks of each `Workflow` as Jobs, in the order of their dependencies. */
-import { Operator } from 'kopf'
+import { type Args, Operator } from 'kopf'
 import { Job } from 'kopf/kubernetes'
 import { type Graph, sortTasks } from './graph.ts'
 import { buildJob, jobName, type Owner } from './jobs.ts'
@@ -11,36 +11,49 @@ export { Workflow }
 const kopf = new Operator({ name: 'job-runner-operator' })
 export default kopf
 
-kopf.reconcile(
-  Workflow,
-  { id: 'workflow', owns: [Job] },
-  ({ name, uid, spec, status, children, patch, conditions, logger, now }) => {
-    const graph = sortTasks(spec.tasks)
-    if (graph.type !== 'sorted') {
-      conditions.set({ type: 'Succeeded', status: false, ...describeProblem(graph) })
-      patch.status.phase = 'Invalid'
-      return { children: [] }
-    }
+kopf.reconcile(Workflow, { id: 'workflow', owns: [Job] }, (args) => {
+  const { name, uid, spec, status, children, patch, conditions } = args
+  const graph = sortTasks(spec.tasks)
+  if (graph.type !== 'sorted') {
+    conditions.set({ type: 'Succeeded', status: false, ...describeProblem(graph) })
+    patch.status.phase = 'Invalid'
+    return { children: [] }
+  }
 
-    const workflow = { name, uid }
-    const jobs = new Map(children.of(Job).map((job) => [job.metadata.name ?? '', job]))
-    const states = planTasks(workflow, graph.tasks, jobs, status.tasks ?? [])
-    const result = summarize([...states.values()])
-    patch.status.tasks = spec.tasks.flatMap((task) => states.get(task.name) ?? [])
-    patch.status.progress = result.progress
-    patch.status.phase = result.phase
-    conditions.set({ type: 'Succeeded', ...result.condition })
-    if (result.phase !== status.phase) logger.info(result.condition.message)
-    if (result.phase === 'Running') return { children: listJobs(workflow, graph.tasks, jobs, states) }
+  const workflow = { name, uid }
+  const jobs = new Map(children.of(Job).map((job) => [job.metadata.name ?? '', job]))
+  const states = planTasks(workflow, graph.tasks, jobs, status.tasks ?? [])
+  const phase = writeStatus(args, states)
+  const current = listJobs(workflow, graph.tasks, jobs, states)
+  if (phase === 'Running') return { children: current }
 
-    const completionTime = status.completionTime ?? now().toISOString()
-    patch.status.completionTime = completionTime
-    const leftMs = Date.parse(completionTime) + spec.keepJobsSeconds * 1000 - now().getTime()
-    // Results stay in the status. Jobs, their pods and their logs are deleted.
-    if (leftMs <= 0) return { children: [] }
-    return { children: listJobs(workflow, graph.tasks, jobs, states), requeueAfter: leftMs / 1000 }
-  },
-)
+  const leftSeconds = completeWorkflow(args)
+  // Results stay in the status. Jobs, their pods and their logs are deleted.
+  return leftSeconds <= 0 ? { children: [] } : { children: current, requeueAfter: leftSeconds }
+})
+
+type WorkflowArgs = Args<'reconcile', typeof Workflow>
+
+/** Writes the states of the tasks and the state of the whole workflow. Returns the phase of the workflow. */
+function writeStatus(
+  { spec, status, patch, conditions, logger }: WorkflowArgs,
+  states: ReadonlyMap<string, TaskState>,
+): 'Running' | 'Succeeded' | 'Failed' {
+  const { phase, progress, condition } = summarize([...states.values()])
+  patch.status.tasks = spec.tasks.flatMap((task) => states.get(task.name) ?? [])
+  patch.status.progress = progress
+  patch.status.phase = phase
+  conditions.set({ type: 'Succeeded', ...condition })
+  if (phase !== status.phase) logger.info(condition.message)
+  return phase
+}
+
+/** Writes the time of the completion, once. Returns for how many seconds the Jobs stay. */
+function completeWorkflow({ spec, status, patch, now }: WorkflowArgs): number {
+  const completionTime = status.completionTime ?? now().toISOString()
+  patch.status.completionTime = completionTime
+  return (Date.parse(completionTime) - now().getTime()) / 1000 + spec.keepJobsSeconds
+}
 
 /** The Jobs that exist, and those of the attempts that should run. A finished Job that was deleted is not created again: its task would run twice. */
 function listJobs(workflow: Owner, tasks: readonly Task[], jobs: Jobs, states: ReadonlyMap<string, TaskState>): Job[] {

@@ -199,6 +199,17 @@ test('without the webhook, the API server refuses a changed prefix, and names th
   }
 })
 
+test('without the webhook, the API server accepts 100 members, and refuses 101', async () => {
+  await using cluster = await startCluster({ resources: [Team] })
+  const createWith = (count: number) => {
+    const member = { kind: 'User', role: 'view' } as const
+    const members = Array.from({ length: count }, (_, index) => ({ ...member, name: `user-${index}` }))
+    return cluster.create(Team, { name: 'crowd', spec: { ...one.spec, members } })
+  }
+  await assert.rejects(createWith(101), /spec.members: Too many: 101: must have at most 100 items/)
+  await createWith(100)
+})
+
 test('a team that was changed without the webhook gets no larger quota', async () => {
   await using cluster = await startCluster({ resources: [Team] })
   const first = await kopf.start(cluster)

@@ -1,6 +1,6 @@
 /** Provides namespaces for teams: Team -> Namespaces -> quota, limits, network policies and role bindings in them. */
 import { isDeepStrictEqual } from 'node:util'
-import { AdmissionError, type Client, Operator, PermanentError, PRESENT, TemporaryError } from 'kopf'
+import { AdmissionError, type Client, type Conditions, Operator, PermanentError, PRESENT, TemporaryError } from 'kopf'
 import { LimitRange, Namespace, NetworkPolicy, ResourceQuota, RoleBinding } from 'kopf/kubernetes'
 import { WebhookAutoServer, WebhookServiceServer } from 'kopf/webhooks'
 import { buildAccess, buildIsolation, buildLimits } from './namespace-objects.ts'
@@ -38,13 +38,7 @@ kopf.reconcile(
   Team,
   { id: 'namespaces', cleanup: true, watches: [[Namespace, ({ metadata }) => metadata.labels?.[teamLabel]]] },
   async ({ name, uid, spec, client, deleting, patch, conditions, logger }) => {
-    // The webhook is not called while the operator is down: the rules hold here, too.
-    const problems = deleting ? [] : checkSpec({ name, spec })
-    if (problems.length > 0) {
-      const message = problems.join('; ')
-      conditions.set({ type: 'Ready', status: false, reason: 'Invalid', message })
-      throw new PermanentError(message)
-    }
+    if (!deleting) refuseInvalid({ name, spec }, conditions)
     const wanted = deleting ? [] : namespacesOf(name, spec)
     const existing = await client.list(Namespace, { labelSelector: { [teamLabel]: name } })
     const surplus = existing.filter(({ metadata }) => !wanted.some((one) => one.name === metadata.name))
@@ -58,6 +52,15 @@ kopf.reconcile(
     if (!ready.status) throw new TemporaryError(ready.message, { delay: '5m' })
   },
 )
+
+/** The webhook is not called while the operator is down: the reconciler applies the rules, too. */
+function refuseInvalid(team: NamedTeam, conditions: Conditions): void {
+  const problems = checkSpec(team)
+  if (problems.length === 0) return
+  const message = problems.join('; ')
+  conditions.set({ type: 'Ready', status: false, reason: 'Invalid', message })
+  throw new PermanentError(message)
+}
 
 function describeReadiness(team: string, { taken, terminating }: Provision, retained: readonly string[]) {
   if (taken.length > 0) {

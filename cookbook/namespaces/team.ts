@@ -24,14 +24,17 @@ const teamSpec = z.object({
     .array(
       z.object({
         kind: z.enum(['User', 'Group']).default('User'),
-        name: z.string().min(1),
+        name: z.string().min(1).max(253),
         role: z
           .enum(roles)
           .default('edit')
           .describe('A ClusterRole of Kubernetes, granted in the namespaces of the team.'),
       }),
     )
-    .default([]),
+    // The RoleBindings of each namespace list all of them: the limit keeps these objects small.
+    .max(100)
+    .default([])
+    .describe('Users and groups with access. For more people, use groups.'),
   quota: z
     .object({ cpu: z.int().min(1), memoryGi: z.int().min(1), pods: z.int().min(1) })
     .default({ cpu: 4, memoryGi: 8, pods: 50 })

@@ -1,23 +1,16 @@
-import { adopt, isAlreadyExists, Operator } from 'kopf'
+import { adopt, buildObject, Operator } from 'kopf'
+import { Pod } from 'kopf/kubernetes'
 
 const kopf = new Operator()
 
-/** A reconciler is the better way to manage children: see 18-reconcile. `adopt` sets the name, namespace, labels and owner of the pod. */
+/** A reconciler is the better way to manage children: see 18-reconcile. */
 kopf.on.create('kopfexamples', { id: 'createPod' }, async ({ body, name, spec, client, logger }) => {
   const command = ['sh', '-c', `sleep ${spec.seconds}`]
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {},
-    spec: { containers: [{ name: 'main', image: 'busybox', command }] },
-  }
-  try {
-    await client.create(adopt(pod, body, { strict: true }))
-    logger.info(`Created the pod ${name}`)
-  } catch (error) {
-    // An earlier attempt may have created the pod before it was interrupted.
-    if (!isAlreadyExists(error)) throw error
-  }
+  const containers = [{ name: 'main', image: 'busybox', command }]
+  const pod = buildObject(Pod, { metadata: { name }, spec: { containers } })
+  // `adopt` sets the namespace, the labels and the owner of the pod. `apply` does not fail if an earlier attempt has created the pod.
+  await client.apply(adopt(pod, body))
+  logger.info(`Created the pod ${name}`)
 })
 
 export default kopf

@@ -1,8 +1,16 @@
-import { Operator, PermanentError } from 'kopf'
+import { defineResource, Operator } from 'kopf'
+import { z } from 'zod'
+
+const Coffee = defineResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Coffee',
+  spec: z.object({ cups: z.int().min(1), milk: z.enum(['cow', 'oat', 'soy']).optional() }),
+})
 
 const kopf = new Operator()
 
-kopf.on.create('kopfexamples', { id: 'brew' }, ({ spec, recorder }) => {
+kopf.on.create(Coffee, { id: 'brew' }, ({ spec, recorder }) => {
   recorder.info('Brewing', `${spec.cups} cups are on their way`)
   if (spec.cups > 10) recorder.warn('Strong', 'That is a lot of coffee')
   try {
@@ -13,8 +21,8 @@ kopf.on.create('kopfexamples', { id: 'brew' }, ({ spec, recorder }) => {
   }
 })
 
-function heatMilk(milk: string): void {
-  if (milk === 'soy') throw new PermanentError('There is no soy milk')
+function heatMilk(milk: string | undefined): void {
+  if (milk === 'soy') throw new Error('There is no soy milk')
 }
 
 export default kopf

@@ -1,8 +1,12 @@
-import { ABSENT, any, none, Operator } from 'kopf'
+import { ABSENT, any, defineResource, none, Operator } from 'kopf'
+import { z } from 'zod'
+
+const spec = z.object({ size: z.int() })
+const Dataset = defineResource({ group: 'example.com', version: 'v1', kind: 'Dataset', spec })
 
 const kopf = new Operator()
 
-kopf.on.create('kopfexamples', { id: 'production', labels: { tier: 'production' } }, ({ logger }) => {
+kopf.on.create(Dataset, { id: 'production', labels: { tier: 'production' } }, ({ logger }) => {
   logger.info('In production')
 })
 
@@ -11,15 +15,17 @@ const isData = any<[string | undefined]>(
   (team) => team === 'data',
   (team) => team?.startsWith('data-'),
 )
-kopf.on.create('kopfexamples', { id: 'data', labels: { team: isData } }, ({ logger }) => logger.info('Of a data team'))
+kopf.on.create(Dataset, { id: 'data', labels: { team: isData } }, ({ logger }) => logger.info('Of a data team'))
+
+const isLarge = (size = 0) => size >= 10
 
 /** `value` selects by the value of the field: a literal, PRESENT, ABSENT or a callback. */
 kopf.on.create(
-  'kopfexamples',
+  Dataset,
   {
     id: 'large',
     field: 'spec.size',
-    value: (size) => Number(size) >= 10,
+    value: isLarge,
     when: none(
       ({ annotations }) => 'example.com/paused' in annotations,
       ({ labels }) => labels['tier'] === 'test',
@@ -29,16 +35,14 @@ kopf.on.create(
 )
 
 kopf.on.create(
-  'kopfexamples',
+  Dataset,
   { id: 'unowned', labels: { team: ABSENT }, annotations: { 'example.com/paused': ABSENT } },
   ({ logger }) => logger.info('Has no team'),
 )
 
 /** Called when the size grows beyond the limit, not for later changes above the limit. */
-kopf.on.update(
-  'kopfexamples',
-  { id: 'grown', field: 'spec.size', old: (size) => Number(size) < 10, new: (size) => Number(size) >= 10 },
-  ({ logger }) => logger.info('Has grown large'),
-)
+kopf.on.update(Dataset, { id: 'grown', field: 'spec.size', old: none(isLarge), new: isLarge }, ({ logger }) => {
+  logger.info('Has grown large')
+})
 
 export default kopf

@@ -1,4 +1,13 @@
-import { Operator } from 'kopf'
+import { defineResource, Operator } from 'kopf'
+import { z } from 'zod'
+
+const Website = defineResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Website',
+  spec: z.object({ url: z.string() }),
+  status: z.object({ state: z.enum(['up', 'down']) }),
+})
 
 const kopf = new Operator()
 
@@ -12,7 +21,7 @@ async function isUp(url: string, stopped: AbortSignal): Promise<boolean> {
 }
 
 /** Runs as long as the object exists. `spec` is live: a new URL is used in the next round. */
-kopf.daemon('kopfexamples', { id: 'monitor' }, async ({ name, spec, client, resource, stopped, logger }) => {
+kopf.daemon(Website, { id: 'monitor' }, async ({ name, spec, client, stopped, logger }) => {
   let last = ''
   while (!stopped.isSet()) {
     const state = (await isUp(spec.url, stopped.signal)) ? 'up' : 'down'
@@ -20,7 +29,7 @@ kopf.daemon('kopfexamples', { id: 'monitor' }, async ({ name, spec, client, reso
     if (message !== last && !stopped.isSet()) {
       logger.info(message)
       // A patch of a daemon is written when the daemon ends. This request is sent now.
-      await client.patch(resource, name, { status: { state } }, { subresource: 'status' })
+      await client.patch(Website, name, { status: { state } }, { subresource: 'status' })
       last = message
     }
     await stopped.wait('2s')

@@ -1,9 +1,10 @@
 import { Operator, PRESENT } from 'kopf'
+import { ConfigMap } from 'kopf/kubernetes'
 
 const kopf = new Operator()
 
 /** The names of config maps, by the object that uses them. Updated when config maps are created, changed or deleted. */
-const configMapsOf = kopf.index('configmaps', { labels: { 'used-by': PRESENT } }, ({ labels, name }) => [
+const configMapsOf = kopf.index(ConfigMap, { labels: { 'used-by': PRESENT } }, ({ labels, name }) => [
   [labels['used-by'], name],
 ])
 

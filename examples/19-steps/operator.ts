@@ -1,10 +1,19 @@
-import { buildObject, buildOwnerReference, Operator, TemporaryError } from 'kopf'
+import { buildObject, buildOwnerReference, defineResource, Operator, TemporaryError } from 'kopf'
 import { ConfigMap, CronJob } from 'kopf/kubernetes'
+import { z } from 'zod'
+
+const BackupPlan = defineResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'BackupPlan',
+  spec: z.object({ retention: z.int().min(1), schedule: z.string() }),
+  status: z.object({ backups: z.object({ schedule: z.string() }) }),
+})
 
 const kopf = new Operator()
 
 /** Each step runs once, even if the handler is retried or the operator restarts. */
-kopf.on.create('kopfexamples', { id: 'backups' }, async ({ body, name, spec, labels, client, step, logger }) => {
+kopf.on.create(BackupPlan, { id: 'backups' }, async ({ body, name, spec, labels, client, step, logger }) => {
   const ownerReferences = [buildOwnerReference(body)]
 
   // Without the step, every retry would create another object, since the server generates the name.
@@ -21,10 +30,10 @@ kopf.on.create('kopfexamples', { id: 'backups' }, async ({ body, name, spec, lab
     const containers = [{ name: 'backup', image: 'backup', args: [target] }]
     const jobTemplate = { spec: { template: { spec: { containers, restartPolicy: 'Never' } } } }
     const metadata = { name, ownerReferences }
-    await client.create(buildObject(CronJob, { metadata, spec: { schedule: '0 3 * * *', jobTemplate } }))
+    await client.create(buildObject(CronJob, { metadata, spec: { schedule: spec.schedule, jobTemplate } }))
     logger.info('Scheduled the backups')
   })
-  return { schedule: '0 3 * * *' }
+  return { schedule: spec.schedule }
 })
 
 export default kopf

@@ -1,13 +1,21 @@
-import { Operator } from 'kopf'
+import { defineResource, Operator } from 'kopf'
+import { z } from 'zod'
+
+const Upload = defineResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Upload',
+  spec: z.object({ target: z.string() }),
+})
 
 const kopf = new Operator({ memo: () => ({ sync: { objects: new Set<string>(), failuresInARow: 0 } }) })
 
 /** Stands for a call of a service outside the cluster. */
-async function upload(target: unknown): Promise<void> {
+async function upload(target: string): Promise<void> {
   if (target === 'nowhere') throw new Error('There is no target "nowhere"')
 }
 
-kopf.on.create('kopfexamples', { id: 'sync', backoff: '1s' }, async ({ name, spec, memo }) => {
+kopf.on.create(Upload, { id: 'sync', backoff: '1s' }, async ({ name, spec, memo }) => {
   try {
     await upload(spec.target)
     memo.sync.objects.add(name)

@@ -2,9 +2,9 @@
 import { X509Certificate } from 'node:crypto'
 import { Secret } from 'kopf/kubernetes'
 import { expect, test } from 'vitest'
-import { encode, readPair } from '../../cookbook/certificates/authority.ts'
+import { encode, readPair } from '../../cookbook/certificates/ca.ts'
 import kopf, { Certificate } from '../../cookbook/certificates/operator.ts'
-import { authoritySecretName, toMs } from '../../cookbook/certificates/resource.ts'
+import { caSecretName, toMs } from '../../cookbook/certificates/resource.ts'
 import { issue } from '../../cookbook/certificates/x509.ts'
 import { useProject } from './cookbook-support.ts'
 
@@ -47,16 +47,16 @@ test('a certificate is issued, renewed, issued again for other names, and restor
   const { cluster } = project
   await project.start()
   const { metadata, status } = await createIssued('shop')
-  const authority = await read(authoritySecretName)
+  const ca = await read(caSecretName)
   const first = await read('shop-tls')
   expect(first.type).toBe('kubernetes.io/tls')
   expect(first.metadata.ownerReferences).toMatchObject([{ uid: metadata.uid, controller: true }])
-  expect(first.certificate.verify(authority.certificate.publicKey)).toBe(true)
+  expect(first.certificate.verify(ca.certificate.publicKey)).toBe(true)
   expect(status).toMatchObject({ serial: first.certificate.serialNumber.toLowerCase(), renewals: 0 })
 
-  // A certificate of the same authority that is due: as if it had been issued 61 days ago.
+  // A certificate of the same CA that is due: as if it had been issued 61 days ago.
   const validity = { nowMs: cluster.clock.now() - toMs('61d'), durationMs: toMs('90d') }
-  const { certPem, keyPem } = await issue(authority, ['shop.example.com'], validity)
+  const { certPem, keyPem } = await issue(ca, ['shop.example.com'], validity)
   await cluster.patch(Secret, 'shop-tls', { data: { 'tls.crt': encode(certPem), 'tls.key': encode(keyPem) } })
   // The old certificate and the new one count.
   await untilRenewed('shop', 2)
@@ -70,8 +70,8 @@ test('a certificate is issued, renewed, issued again for other names, and restor
   await untilRenewed('shop', 4)
   await cluster.delete(Secret, 'shop-tls')
   await untilRenewed('shop', 5)
-  expect((await read(authoritySecretName)).certPem).toBe(authority.certPem)
-  expect(cluster.logs.join('\n')).not.toContain(encode(authority.keyPem))
+  expect((await read(caSecretName)).certPem).toBe(ca.certPem)
+  expect(cluster.logs.join('\n')).not.toContain(encode(ca.keyPem))
 })
 
 test('a Secret of another application is reported and not overwritten', async () => {
@@ -104,11 +104,11 @@ test('the longest names have a certificate', async () => {
   expect((await read(name)).certificate.subjectAltName?.split(', ')).toHaveLength(50)
 })
 
-test('the API server refuses times that cannot work, and the name of the authority', async () => {
+test('the API server refuses times that cannot work, and the name of the CA', async () => {
   const spec = { dnsNames: ['a.example.com'], secretName: 'a-tls', ...times }
   const create = (fields: object) =>
     project.cluster.create(Certificate, { name: 'wrong', spec: { ...spec, ...fields } })
   await expect(create({ duration: '720h' })).rejects.toThrow('renewBefore must be shorter than duration')
   await expect(create({ duration: '1000d' })).rejects.toThrow('duration must be at most 366 days')
-  await expect(create({ secretName: authoritySecretName })).rejects.toThrow('choose another name')
+  await expect(create({ secretName: caSecretName })).rejects.toThrow('choose another name')
 })

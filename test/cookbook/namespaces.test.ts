@@ -41,6 +41,9 @@ test('a Team object has its namespaces, and leaves or deletes them by its deleti
   )
   await expect(cluster.patch(Team, team, { spec: { prefix: 'other' } })).rejects.toThrow('the prefix cannot be changed')
   await expect(cluster.patch(Team, team, { spec: { quota: { cpu: 33 } } })).rejects.toThrow('the limit is 64')
+  const member = { kind: 'User', role: 'view' } as const
+  const crowd = Array.from({ length: 101 }, (_, index) => ({ ...member, name: `user-${index}` }))
+  await expect(cluster.patch(Team, team, { spec: { members: crowd } })).rejects.toThrow('must have at most 100 items')
 
   await cluster.delete(policies, 'team', dev)
   await cluster.until(policies, 'team', () => true, dev)

@@ -8,7 +8,7 @@ import { follow, Story, useStories } from './story.ts'
 
 useStories()
 
-const example = '/apis/kopf.dev/v1/namespaces/default/kopfexamples/kopf-example-1'
+const objects = '/apis/example.com/v1/namespaces/default'
 
 /** Examples whose README needs no further checks. */
 const plain = [
@@ -66,7 +66,7 @@ test('the example 11-filtering-handlers calls no handler beyond the threshold', 
   const run = await story.run()
   await story.follow(run)
   story.end()
-  const small = example.replace('kopf-example-1', 'small')
+  const small = `${objects}/datasets/small`
   const versionOf = async () =>
     JSON.parse((await story.stage.call('GET', small)).body.metadata.annotations?.[handled] ?? '{}')
   await story.stage.call('PATCH', small, { spec: { size: 30 } })
@@ -81,7 +81,7 @@ test('the example 17-admission mutates, warns and refuses', patience, async () =
   const run = await story.run()
   await story.follow(run, 1)
   // A real API server needs a moment to load the webhook configuration.
-  const attempt = () => story.stage.call('PATCH', `${example}?dryRun=All`, { spec: { numbers: [101] } })
+  const attempt = () => story.stage.call('PATCH', `${objects}/draws/sunday?dryRun=All`, { spec: { numbers: [101] } })
   await story.stage.until(async () => (await attempt()).status === 422)
   await story.follow(run)
   story.end()
@@ -90,7 +90,7 @@ test('the example 17-admission mutates, warns and refuses', patience, async () =
 test('the example 19-steps stores results of steps only while it waits', patience, async () => {
   const story = await follow('19-steps')
   story.end()
-  const { body } = await story.stage.call('GET', example)
+  const { body } = await story.stage.call('GET', `${objects}/backupplans/orders`)
   expect(Object.keys(body.metadata.annotations ?? {}).filter((key) => key.includes('backups'))).toEqual([])
 })
 

@@ -94,7 +94,8 @@ export class RealStage implements Stage {
     const file = join(this.#folder, 'object.yaml')
     const objects = existsSync(file) ? (parseYaml(readFileSync(file, 'utf8')) as Listed[]) : []
     for (const object of objects.toReversed()) await this.#remove(object)
-    await this.#removeDefinition('databases.example.com')
+    const kinds = new Set(objects.filter(({ apiVersion }) => apiVersion.startsWith('example.com/')).map(toPlural))
+    for (const plural of kinds) await this.#removeDefinition(`${plural}.example.com`)
     rmSync(this.#folder, { recursive: true })
     this.#api.close()
   }
@@ -108,10 +109,12 @@ export class RealStage implements Stage {
     stage.#api.close()
   }
 
-  async #remove({ apiVersion, kind, metadata: { name, namespace = 'default' } }: Listed): Promise<void> {
+  async #remove(object: Listed): Promise<void> {
+    const { apiVersion, kind, metadata } = object
+    const { name, namespace = 'default' } = metadata
     if (kind === 'CustomResourceDefinition') return
     const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-    const path = `${root}/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`
+    const path = `${root}/namespaces/${namespace}/${toPlural(object)}/${name}`
     await this.call('PATCH', path, { metadata: { finalizers: null } })
     await this.call('DELETE', path)
     await this.until(async () => (await this.call('GET', path)).status === 404)
@@ -123,4 +126,9 @@ export class RealStage implements Stage {
     await this.call('DELETE', path)
     await this.until(async () => (await this.call('GET', path)).status === 404)
   }
+}
+
+/** The plural of the kinds in the examples; none of them is irregular. */
+function toPlural({ kind }: Listed): string {
+  return `${kind.toLowerCase()}s`
 }

@@ -39,3 +39,13 @@ test('observedGeneration is written if the status of the resource definition has
   await lab.create('defined')
   expect((await lab.untilObject('defined', isHandled)).status).toMatchObject({ observedGeneration: 1 })
 })
+
+test('without a status subresource, a condition is older than its object, so that kubectl wait does not end', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'fn' }, ({ conditions }) => conditions.set('Ready', true, 'Fine'))
+  await lab.start(kopf)
+  await lab.create('outdated')
+  const { metadata, status } = await lab.untilObject('outdated', isHandled)
+  const [{ observedGeneration }] = status['conditions'] as [Condition]
+  expect(observedGeneration).toBeLessThan(metadata.generation!)
+})

@@ -9,8 +9,6 @@ import { join } from 'node:path'
 interface Rule {
   readonly pattern: RegExp
   readonly advice: string
-  /** Files in which the word is right. */
-  readonly except?: RegExp
 }
 
 const rules: readonly Rule[] = [
@@ -64,7 +62,6 @@ const rules: readonly Rule[] = [
   {
     pattern: /(?<!\bcertificate )(?<!\bunknown )\bauthorit(?:y|ies)\b/i,
     advice: 'write "CA", or "permission"',
-    except: /^cookbook\/certificates\//,
   },
   {
     pattern:
@@ -94,9 +91,7 @@ export function checkLanguage(file: string, text: string): Finding[] {
   const lines = file.endsWith('.md') ? proseOf(prose) : commentsOf(text)
   return lines.flatMap((line, index) => {
     if (isAllowed(lines[index]!) || isAllowed(lines[index - 1] ?? '')) return []
-    const found = rules
-      .filter(({ pattern, except }) => pattern.test(line) && except?.test(file) !== true)
-      .map(({ advice }) => advice)
+    const found = rules.filter(({ pattern }) => pattern.test(line)).map(({ advice }) => advice)
     if (relative.test(line)) found.push('start the sentence with its subject')
     if (heading.test(line)) found.push('use a heading that a reader would search for')
     return found.map((advice) => ({ file, line: index + 1, text: line.trim(), advice }))

@@ -4,10 +4,10 @@
  */
 import { buildObject, type Client, isAlreadyExists, isNotFound } from 'kopf'
 import { Secret } from 'kopf/kubernetes'
-import { authoritySecretName, Certificate } from './resource.ts'
-import { canSign, createAuthority, type KeyPair } from './x509.ts'
+import { Certificate, caSecretName } from './resource.ts'
+import { canSign, createCa, type KeyPair } from './x509.ts'
 
-const label = 'example.com/certificate-authority'
+const label = 'example.com/ca'
 const durationMs = 10 * 365 * 86_400_000
 
 export interface Problem {
@@ -15,19 +15,19 @@ export interface Problem {
   readonly message: string
 }
 
-export type Authority = ({ readonly type: 'authority' } & KeyPair) | ({ readonly type: 'problem' } & Problem)
+export type Ca = ({ readonly type: 'ca' } & KeyPair) | ({ readonly type: 'problem' } & Problem)
 
 /** Reads the CA of a namespace, or creates it if the namespace has none and no certificate was issued in it. */
-export async function ensureAuthority(client: Client, namespace: string, nowMs: number): Promise<Authority> {
+export async function ensureCa(client: Client, namespace: string, nowMs: number): Promise<Ca> {
   const existing = await find(client)
-  if (existing !== undefined) return toAuthority(existing)
+  if (existing !== undefined) return toCa(existing)
   const certificates = await client.list(Certificate)
   if (certificates.some(({ status }) => status?.serial !== undefined)) {
     // Clients trust the old CA: another one would break all connections at their next renewal.
-    const message = `The Secret "${authoritySecretName}" is missing, and certificates of its authority are in use: restore it from a backup; or delete all Certificates of the namespace and create them again, to start with a new authority`
-    return problem('AuthorityMissing', message)
+    const message = `The Secret "${caSecretName}" is missing, and certificates of its CA are in use: restore it from a backup; or delete all Certificates of the namespace and create them again, to start with a new CA`
+    return problem('CAMissing', message)
   }
-  const pair = await createAuthority(namespace, { nowMs, durationMs })
+  const pair = await createCa(namespace, { nowMs, durationMs })
   try {
     await client.create(buildSecret(pair))
   } catch (error) {
@@ -36,27 +36,25 @@ export async function ensureAuthority(client: Client, namespace: string, nowMs: 
   }
   // Only a CA that is stored may sign.
   const stored = await find(client)
-  return stored === undefined
-    ? problem('AuthorityMissing', `The Secret "${authoritySecretName}" was deleted just now`)
-    : toAuthority(stored)
+  return stored === undefined ? problem('CAMissing', `The Secret "${caSecretName}" was deleted just now`) : toCa(stored)
 }
 
-function toAuthority({ metadata, data }: Secret): Authority {
+function toCa({ metadata, data }: Secret): Ca {
   if (metadata?.labels?.[label] !== 'true') {
-    const message = `The Secret "${authoritySecretName}" exists and is not a certificate authority of this operator: rename it, or label it with ${label}=true to use it`
-    return problem('AuthorityNotOwned', message)
+    const message = `The Secret "${caSecretName}" exists and is not a CA of this operator: rename it, or label it with ${label}=true to use it`
+    return problem('CANotOwned', message)
   }
   const pair = readPair(data)
   if (pair === undefined || !canSign(pair)) {
-    const message = `The Secret "${authoritySecretName}" needs the certificate of an authority (tls.crt) and its ECDSA key with the curve P-256 (tls.key): restore it from a backup`
-    return problem('AuthorityDamaged', message)
+    const message = `The Secret "${caSecretName}" needs the certificate of a CA (tls.crt) and its ECDSA key with the curve P-256 (tls.key): restore it from a backup`
+    return problem('CADamaged', message)
   }
-  return { type: 'authority', ...pair }
+  return { type: 'ca', ...pair }
 }
 
 function buildSecret({ certPem, keyPem }: KeyPair): Secret {
   return buildObject(Secret, {
-    metadata: { name: authoritySecretName, labels: { [label]: 'true' } },
+    metadata: { name: caSecretName, labels: { [label]: 'true' } },
     type: 'kubernetes.io/tls',
     immutable: true,
     data: { 'tls.crt': encode(certPem), 'tls.key': encode(keyPem) },
@@ -79,13 +77,13 @@ function decode(data: string): string {
   return Buffer.from(data, 'base64').toString()
 }
 
-function problem(reason: string, message: string): Authority {
+function problem(reason: string, message: string): Ca {
   return { type: 'problem', reason, message }
 }
 
 async function find(client: Client): Promise<Secret | undefined> {
   try {
-    return await client.get(Secret, authoritySecretName)
+    return await client.get(Secret, caSecretName)
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error
