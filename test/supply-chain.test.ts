@@ -49,7 +49,7 @@ describe('package metadata', () => {
   })
 
   test('issue forms and the documentation site name the same repository as the package', () => {
-    for (const file of ['.github/ISSUE_TEMPLATE/config.yml', 'docs/.vitepress/config.ts']) {
+    for (const file of ['.github/ISSUE_TEMPLATE/config.yml', 'docs/.vitepress/pages.ts']) {
       const addresses = [...readFileSync(file, 'utf8').matchAll(/https:\/\/github\.com\/[^/\s']+\/[^/\s']+/g)]
       expect([file, ...new Set(addresses.map(String))]).toEqual([file, manifest.homepage.replace('#readme', '')])
     }

@@ -43,7 +43,7 @@ async function loadOne(
   const { name = '', generateName = '', namespace = 'default' } = object.metadata ?? {}
   const what = `${object.kind} "${name || generateName}"`
   const groupVersion = parseGroupVersion(object.apiVersion)
-  if (groupVersion === undefined) throw refused(what, `"${object.apiVersion}" is no apiVersion`)
+  if (groupVersion === undefined) throw refused(what, `"${object.apiVersion}" is not an apiVersion`)
   const { group, version } = groupVersion
   const root = group === '' ? `/api/${version}` : `/apis/${formatGroupVersion(group, version)}`
   const { resources = [] } = (await call(server, 'GET', root)) as { resources?: DiscoveredResource[] }

@@ -144,9 +144,9 @@ describe('exec plugin calls', () => {
     ],
     ['ended with status 1', 'process.exitCode = 1', {}],
     ['ended with a signal', 'process.kill(process.pid, "SIGKILL")', {}],
-    ['has printed no ExecCredential', 'console.log("hush-hush")', {}],
+    ['has printed something else than an ExecCredential', 'console.log("hush-hush")', {}],
     [
-      'has printed no ExecCredential',
+      'has printed something else than an ExecCredential',
       'console.log(JSON.stringify({ kind: "Pod", status: { token: "hush-hush" } }))',
       {},
     ],

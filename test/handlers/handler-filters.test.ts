@@ -210,7 +210,7 @@ test('an async filter is refused with an explanation', async () => {
   kopf.on.create(lab.widgets, { id: 'waiting', when: async () => true }, () => {})
   await lab.start(kopf)
   await lab.create('awaited')
-  await lab.untilLogged('filters are called for every event, and are not async')
+  await lab.untilLogged('filters are called for every event, and must be synchronous')
 })
 
 function isHandled({ metadata }: { metadata: { annotations?: Readonly<Record<string, string>> } }): boolean {

@@ -491,7 +491,7 @@ describe('objects that lose their state', () => {
     transport.meddle = ({ text }, send) => send(text.includes(finalizer) ? text.replaceAll(`"${finalizer}"`, '') : text)
     await lab.start(kopf, { transport })
     await lab.create('stripped')
-    await lab.untilLogged('Cannot settle the object: what is written to it is changed back at once')
+    await lab.untilLogged('Cannot finish the handling of the object: each write to it is reverted at once')
     await lab.elapse(lab.isReal ? 2 : 60)
     expect(transport.writes('stripped').length).toBeLessThanOrEqual(lab.isReal ? 20 : 50)
     expect(lab.logs.filter((line) => line.includes('Throttling for')).length).toBeGreaterThan(1)

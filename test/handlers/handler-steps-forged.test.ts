@@ -38,10 +38,10 @@ test.each<[string, Tree]>([
   const body = await lab.untilObject(name, isHandled)
   expect(granted).toEqual([`bucket-of-${name}`])
   expect(recordsOf(body)).toEqual({})
-  const warnings = lab.logs.filter((line) => line.includes('does not count'))
+  const warnings = lab.logs.filter((line) => line.includes('is not used'))
   expect(warnings).toHaveLength(1)
   expect(warnings[0]).toMatch(
-    new RegExp(`\\[${lab.namespace}/${name}\\].*stored result of step "bucket" of handler "fn" does not count`),
+    new RegExp(`\\[${lab.namespace}/${name}\\].*stored result of step "bucket" of handler "fn" is not used`),
   )
 })
 

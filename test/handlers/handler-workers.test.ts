@@ -137,7 +137,7 @@ describe('handlers in workers', () => {
     }
     const failures = lab.logs.filter((line) => line.includes('failed permanently: '))
     expect(failures).toHaveLength(1)
-    expect(failures[0]).toMatch(/function.*: Cannot carry what was returned .*; return plain data, or nothing$/)
+    expect(failures[0]).toMatch(/function.*: Cannot pass the result of a worker .*; return plain data, or nothing$/)
   })
 })
 

@@ -33,7 +33,7 @@ test('a forged result of a reconciler step is ignored and removed', async () => 
   await lab.untilObject('forged', (body) => granted.length > 0 && Object.keys(recordsOf(body)).length === 0)
   expect(granted).toEqual(['bucket-of-forged for mine'])
   expect(
-    lab.logs.filter((line) => line.includes('stored result of step "bucket" of handler "fn" does not count')),
+    lab.logs.filter((line) => line.includes('stored result of step "bucket" of handler "fn" is not used')),
   ).toHaveLength(1)
 })
 
@@ -48,7 +48,7 @@ test('a signed result of a reconciler step is valid for the next process, but no
   const second = await lab.start(create(granted, { isReady: false }))
   await lab.until(() => granted.length === 2)
   expect(granted.toSorted()).toEqual(['bucket-of-donor for mine', 'bucket-of-thief for mine'])
-  expect(lab.logs.filter((line) => line.includes('does not count'))).toHaveLength(1)
+  expect(lab.logs.filter((line) => line.includes('is not used'))).toHaveLength(1)
   await lab.stop(second)
   await lab.patch('donor', { spec: { target: 'payroll' } })
   const third = await lab.start(create(granted, { isReady: true }))

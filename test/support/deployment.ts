@@ -245,7 +245,7 @@ export async function expectStepHandOver(target: DeploymentTarget, namespace: st
   expect(await second.exit).toBe(0)
   expect(deployed.log.match(/making the bucket/g)).toHaveLength(1)
   expect(deployed.refused).toEqual([])
-  expect(deployed.log).not.toMatch(/not allowed|[Ff]orbidden|does not count/)
+  expect(deployed.log).not.toMatch(/lacks permissions|[Ff]orbidden|is not used/)
   expect(deployed.log).not.toContain(data['key-1'])
   deployed.folder.remove()
 }
