@@ -5,4 +5,10 @@
 import { register } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 
-if (!isMainThread) register('./typescript-hooks.mjs', import.meta.url)
+if (!isMainThread) {
+  // Node 26 prints a deprecation warning for register(). Its successor registerHooks() does not exist in Node 20.
+  const { noDeprecation } = process
+  process.noDeprecation = true
+  register('./typescript-hooks.mjs', import.meta.url)
+  process.noDeprecation = noDeprecation
+}
