@@ -6,7 +6,7 @@ import type { Outcome } from '../handlers/outcomes.ts'
 import type { ReconcileSteps } from '../steps/step-run.ts'
 import { recheckNow } from './children/existing-objects.ts'
 import type { ChildRecords } from './children/sync.ts'
-import type { ChildrenResult, SyncReport } from './children/sync-report.ts'
+import { type ChildrenResult, SyncReport } from './children/sync-report.ts'
 
 const firstDelayMs = 1000
 const maxDelayMs = 600_000
@@ -19,6 +19,13 @@ export const watchedTrigger = 'watched'
 
 /** Limits memory: further triggers are recorded as one. */
 const maxTriggers = 100
+
+/** Shared by all objects whose children have no problems, so that their report takes no memory. */
+const withoutProblems = new SyncReport()
+
+function hasProblems({ problems, unmanaged }: SyncReport): boolean {
+  return problems.length > 0 || unmanaged.length > 0
+}
 
 export class ReconcilerState {
   /** The triggers since the last call. They distinguish the reconciler's own writes from those of other clients. */
@@ -65,7 +72,7 @@ export class ReconcilerState {
   recordChildren(result: ChildrenResult): void {
     if (result === 'unchecked') return
     this.#areChildrenKnown = true
-    if (result !== 'untouched') this.#report = result
+    if (result !== 'untouched') this.#report = hasProblems(result) ? result : withoutProblems
   }
 
   isDue(seen: string, nowMs: number): boolean {
