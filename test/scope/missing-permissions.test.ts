@@ -1,6 +1,7 @@
 /** Missing permissions: found at the start, logged with the rules to add, and recovered from when they are granted. */
 import { Operator } from 'kopf'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { missingPermission } from '../support/deployment.ts'
 import { useLab } from '../support/lab.ts'
 import { refusal } from '../support/recording.ts'
 import { RestrictedUser, rule, watching } from '../support/restricted-user.ts'
@@ -59,6 +60,8 @@ describe('permissions of a namespaced operator', () => {
         `{apiGroups: ["${group}"], resources: ["widgets"], verbs: ["patch"]}, ` +
         '{apiGroups: [""], resources: ["events"], verbs: ["create"]}]',
     ])
+    // Tests of printed permissions search logs for this pattern, and would not notice another wording.
+    expect(told()[0]).toMatch(missingPermission)
   })
 
   test('an operator that only watches needs no patch permission, and without posting no permission for events', async () => {

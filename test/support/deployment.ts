@@ -11,6 +11,9 @@ import type { Answer, Tree } from './answers.ts'
 import type { Api } from './api.ts'
 import { eventually, expectStatus } from './expectations.ts'
 
+/** A log line about a missing permission: the warning at the start, or an error of the API server. */
+export const missingPermission: RegExp = /lacks permissions|[Ff]orbidden/
+
 /** A request of the operator that the server has received. */
 export interface ObservedRequest {
   readonly verb: string
@@ -245,7 +248,8 @@ export async function expectStepHandOver(target: DeploymentTarget, namespace: st
   expect(await second.exit).toBe(0)
   expect(deployed.log.match(/making the bucket/g)).toHaveLength(1)
   expect(deployed.refused).toEqual([])
-  expect(deployed.log).not.toMatch(/lacks permissions|[Ff]orbidden|is not used/)
+  expect(deployed.log).not.toMatch(missingPermission)
+  expect(deployed.log).not.toContain('is not used')
   expect(deployed.log).not.toContain(data['key-1'])
   deployed.folder.remove()
 }
