@@ -1,6 +1,16 @@
-/** `npm run cluster`: runs a real Kubernetes control plane until Ctrl-C. The only file of this folder that prints. */
+/**
+ * `npm run cluster`: runs a real Kubernetes control plane until Ctrl-C. With `-- --build`, only builds its programs. The only file of this
+ * folder that prints.
+ */
 import { callApi } from './api.ts'
+import { ensureBinaries } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+
+if (process.argv.includes('--build')) {
+  const { folder } = await ensureBinaries({ onProgress: (line) => console.log(line) })
+  console.log(`The programs of the control plane are in ${folder}`)
+  process.exit(0)
+}
 
 const began = Date.now()
 let plane: ControlPlane | undefined
