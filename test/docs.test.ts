@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 import * as kubernetes from 'kopf/kubernetes'
 import { WebhookNgrokTunnel, WebhookServer, WebhookServiceServer } from 'kopf/webhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listPages, pageOf, toAnchor } from '../docs/.vitepress/pages.ts'
+import { listPages, pageOf, titleOf, toAnchor } from '../docs/.vitepress/pages.ts'
 import { sections } from '../docs/.vitepress/sidebar.ts'
 import { createProgram } from '../src/cli/program.ts'
 import { parseYaml } from '../src/util/yaml.ts'
@@ -268,6 +268,11 @@ test('every page of the site has its own address', () => {
   const addresses = listPages().map(pageOf)
   expect(addresses).not.toContain(undefined)
   expect(new Set(addresses).size).toBe(addresses.length)
+})
+
+test('no two pages of the site have the same title', () => {
+  const titles = listPages().map((page) => titleOf(page).toLowerCase())
+  expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([])
 })
 
 test.each(['README.md', join('docs', 'index.md')])('the figures in %s are those of the benchmarks', (page) => {
