@@ -175,6 +175,25 @@ test('every kopf command in the docs has only existing options', () => {
   expect(wrong.map(({ page, words }) => `${page}: kopf ${words.join(' ')}`)).toEqual([])
 })
 
+test('a command that runs until Ctrl-C is the last one in its block, unless the next one is for another terminal', () => {
+  const endless =
+    /\bkopf (?:server|run|dev)\b|^npm start|^npm run dev\b|\bport-forward\b|^kubectl logs .*(?:-f|--follow)/
+  const blocks = blocksIn('shell').map(({ page, code }) => ({
+    page,
+    lines: code.replaceAll('\\\n', ' ').trimEnd().split('\n'),
+  }))
+  const wrong = blocks.flatMap(({ page, lines }) =>
+    lines
+      // Lines with the same command are alternatives.
+      .filter(
+        (line, index) =>
+          endless.test(line) && /^(?!.*another terminal)(?:kubectl|curl|cd|docker) /.test(lines[index + 1] ?? ''),
+      )
+      .map((line) => `${page}: ${line}`),
+  )
+  expect(wrong).toEqual([])
+})
+
 test('every link in the docs leads to an existing page and heading', () => {
   const dead = pages.flatMap((page) =>
     [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)]
