@@ -114,7 +114,7 @@ export const sections: readonly Section[] = [
   {
     title: 'From Kopf',
     isCollapsed: true,
-    pages: within('docs/from-kopf', 'index', 'differences', 'names'),
+    pages: within('docs/from-kopf', 'index', 'differences', 'names', 'manual'),
   },
   {
     title: 'Reference',
