@@ -205,7 +205,7 @@ function isTemporary(error: unknown): boolean {
 function toReviewError(cause: unknown, resource: string, group: string): AccessReviewError {
   const attempt = 'Cannot check the access of a client'
   if (cause instanceof ApiError && cause.status === 403) {
-    const message = `the operator may not create ${resource}.${group}; give it the ClusterRole that \`kopf manifests --with-metrics\` prints`
+    const message = `the operator may not create ${resource}.${group}; bind it to the ClusterRole that \`npx kopf manifests --with-metrics\` prints`
     return new AccessReviewError(500, `${attempt}: ${message}`, { cause })
   }
   const isFinal = cause instanceof ApiError && cause.status < 500 && cause.status !== 429 && cause.status !== 401

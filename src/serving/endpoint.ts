@@ -8,13 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { KopfError } from '../errors.ts'
 import type { KeyPair } from '../util/certificates.ts'
 import { ConnectionGuard, hasBody } from '../util/process/connection-guard.ts'
-import {
-  type ServingAddress,
-  formatEndpointAddress,
-  isLoopbackAddress,
-  isLoopbackHost,
-  toHostName,
-} from './address.ts'
+import { formatEndpointAddress, isLoopbackAddress, isLoopbackHost, type ServingAddress, toHostName } from './address.ts'
 
 export interface EndpointOptions {
   /** `https` needs `certificates`. */
