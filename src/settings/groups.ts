@@ -74,6 +74,28 @@ interface LoggingSettings {
   frameworkLevel: FrameworkLevel | null
 }
 
+/** The registry of another metrics library: anything with `metrics()` and `contentType`, such as a `Registry` of prom-client. */
+export interface ForeignRegistry {
+  /** Returns all metrics as text, in the format of Prometheus or of OpenMetrics. */
+  metrics(): string | Promise<string>
+  /** The format of the text, as a content type. */
+  readonly contentType: string
+}
+
+/** The operator's metrics. */
+interface MetricsSettings {
+  /**
+   * The registry of another metrics library, whose metrics are served together with those of the operator. If it has a metric of the same
+   * name as the operator, that of the operator is served. `null`: none. Default: null.
+   */
+  registry: ForeignRegistry | null
+  /**
+   * Whether the series about handlers have the label `namespace`. At most 200 namespaces have series of their own; the others
+   * are counted as `other`. Default: false.
+   */
+  namespaces: boolean
+}
+
 /** Peering: operators that handle the same objects pause for each other. Read at the start, after the startup handlers. */
 export interface PeeringSettings {
   /** The name of the peering object. Operators with different names ignore each other. Default: "default". */
@@ -338,6 +360,8 @@ export interface Settings {
   readonly posting: PostingSettings
   /** The operator's log. */
   readonly logging: LoggingSettings
+  /** The operator's metrics. */
+  readonly metrics: MetricsSettings
   /** Peering: operators that handle the same objects pause for each other. */
   readonly peering: PeeringSettings
   /** Leader election among several replicas of one operator. */

@@ -16,7 +16,7 @@ import {
   signingKeys,
   webhookServer,
 } from './checks.ts'
-import type { Settings } from './groups.ts'
+import type { ForeignRegistry, Settings } from './groups.ts'
 import { SelectorMap } from './selector-map.ts'
 
 export interface SettingSpec<V> {
@@ -57,6 +57,10 @@ export const settingSpecs: SettingSpecs = {
   },
   logging: {
     frameworkLevel: setting(orNull(oneOf('debug', 'info', 'warn', 'error')), null),
+  },
+  metrics: {
+    registry: setting(orNull(objectWith<ForeignRegistry>('a registry of metrics', 'metrics')), null),
+    namespaces: setting(flag, false),
   },
   peering: {
     name: setting(text, 'default'),
