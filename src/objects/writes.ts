@@ -55,7 +55,7 @@ async function writeNow(
   object: WatchedObject,
   { logger, patch, purpose }: WritePatchOptions,
 ): Promise<PatchResult> {
-  const result = await applyPatch(writerOf(context, object, { logger, patch }), object.body, patch).catch((error) => {
+  const result = await applyPatch(writerOf(context, object, { logger, patch, purpose }), object.body, patch).catch((error) => {
     throw isUnprocessable(error) ? explainRefusal(error, describeTarget(error, object), patch.authors) : error
   })
   if (result.body === undefined) object.state.markNotFound()
@@ -75,13 +75,14 @@ function describeTarget({ path }: ApiError, { body }: WatchedObject): string {
 function writerOf(
   context: Context,
   object: WatchedObject,
-  { logger, patch: { authors } }: Pick<WritePatchOptions, 'logger' | 'patch'>,
+  { logger, patch: { authors }, purpose }: WritePatchOptions,
 ): PatchWriter {
   return {
     session: context.session,
     resource: object.served.resource,
     logger,
     signal: context.writesSignal,
+    purpose,
     onResponse: (body) => void acceptState(context, object, body, 'write'),
     onDropped: (fields) => recordDropped(context, object, { fields, authors }),
     dropped: object.served.droppedFields,
