@@ -85,6 +85,24 @@ export interface ForeignRegistry {
 /** The operator's metrics. */
 interface MetricsSettings {
   /**
+   * Where the metrics are served: `:8443`, `localhost:8080` or `https://0.0.0.0:8443/metrics`. The default port is 8443, the default path
+   * `/metrics`. Without a scheme, `localhost` is served over HTTP, and everything else over HTTPS. Over HTTPS, a client needs a bearer token
+   * of the cluster and the permission to `get` the path. `kopf run` sets it from `--metrics` or `KOPF_RUN_METRICS`. Read at the start, after the
+   * startup handlers. `null`: metrics are not served. Default: null.
+   */
+  address: string | null
+  /**
+   * Whether metrics may be served over plain HTTP, without authentication, on other addresses than `localhost`. Default: false.
+   */
+  plainHttp: boolean
+  /**
+   * The file with the certificate and its chain for HTTPS, in PEM. It is read again when it changes. `null`: a self-signed certificate, which
+   * clients cannot verify. Default: null.
+   */
+  certFile: string | null
+  /** The file with the private key of `certFile`, in PEM. Default: null. */
+  keyFile: string | null
+  /**
    * The registry of another metrics library, whose metrics are served together with those of the operator. If it has a metric of the same
    * name as the operator, that of the operator is served. `null`: none. Default: null.
    */
