@@ -13,6 +13,7 @@ import { TaskGroup } from '../util/async/task-group.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { packageVersion } from '../util/process/package-files.ts'
 import { type Assembly, assemble, type Base, createBase, type Lifetimes, type OperatorDefinition } from './bootstrap.ts'
+import { type RunningMetrics, startMetrics } from './metrics.ts'
 import { type RunningOperator, type RunOptions, sessionKey } from './options.ts'
 import { shutDown } from './shutdown.ts'
 
@@ -64,6 +65,7 @@ class OperatorRun implements RunningOperator {
   /** The posting of Kubernetes events, which ends when `lifetimes.end` is aborted. Never rejects. */
   #posting: Promise<void> | undefined
   #endpoint: Endpoint | undefined
+  #metrics: RunningMetrics | undefined
   #stopping: Promise<void> | undefined
   /** Whether the first login has succeeded. Before that, rejected credentials fail the request that needs them; afterwards they stop the operator. */
   #hasLoggedIn = false
@@ -110,6 +112,7 @@ class OperatorRun implements RunningOperator {
       await activities.run('startup', this.#until(this.#lifetimes.tasks.signal))
       checkAdmission(this.#definition.registry, this.#definition.settings)
       await this.#serveHealth()
+      await this.#startMetrics()
       await transport.ready(undefined)
       health.loggedIn()
       this.#hasLoggedIn = true
@@ -138,6 +141,7 @@ class OperatorRun implements RunningOperator {
       onFailure: (error) => void this.#fail(error),
     })
     this.#assembly = assembly
+    this.#metrics?.attach(assembly.context)
     this.#posting = assembly.poster.run(end.signal)
     if (clock === systemClock) tasks.run((stopping) => watchdog.checkLoop(stopping))
     tasks.run(async (stopping) => {
@@ -200,6 +204,7 @@ class OperatorRun implements RunningOperator {
         hint: this.#options.stopHint,
         posting: this.#posting,
         endpoint: this.#endpoint,
+        metrics: this.#metrics,
       })
     } finally {
       this.#base.observer.phaseChanged?.({ phase: 'stopped' })
@@ -220,6 +225,11 @@ class OperatorRun implements RunningOperator {
       () => this.#promises.failed(error),
     )
     await this.#stopping
+  }
+
+  async #startMetrics(): Promise<void> {
+    const { signal } = this.#lifetimes.end
+    this.#metrics = await startMetrics({ base: this.#base, definition: this.#definition, signal })
   }
 
   async #serveHealth(): Promise<void> {
