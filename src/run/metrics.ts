@@ -1,40 +1,32 @@
 /**
- * Starts the metrics of a run: the endpoint, the series of the operator, and the mirror to OpenTelemetry. Without an address and without a provider of meters,
+ * Starts the series of the operator and the mirror to OpenTelemetry for a run; run.ts starts the endpoint. Without an address and without a provider of meters,
  * nothing listens to the events of the run. Called by run.ts after the startup handlers.
  */
 import type { Resource } from '../kube/resources/resources.ts'
 import { ForeignMetrics } from '../metrics/foreign-registry.ts'
 import { mirrorToOpenTelemetry } from '../metrics/opentelemetry.ts'
 import { startOperatorMetrics } from '../metrics/operator/operator-metrics.ts'
-import { serveMetrics } from '../metrics/serve-metrics.ts'
 import type { Context } from '../objects/context.ts'
 import type { ServedResource } from '../objects/state/served-resource.ts'
-import type { Endpoint } from '../serving/endpoint.ts'
 import type { Base, OperatorDefinition } from './bootstrap.ts'
 
 export interface RunningMetrics {
   /** Called when the parts that handle objects exist, before the first stream. */
   attach(context: Pick<Context, 'served' | 'leadership'>): void
-  /** Closes the endpoint. */
-  close(): Promise<void>
+  /** Ends the measurements. Called when the endpoint is closed. */
+  stop(): void
 }
 
 export interface StartMetricsOptions {
   readonly base: Base
   readonly definition: OperatorDefinition
-  /** Aborted when the operator has stopped. */
-  readonly signal: AbortSignal
 }
 
 /** Undefined if the metrics are neither served nor mirrored. */
-export async function startMetrics({
-  base,
-  definition,
-  signal,
-}: StartMetricsOptions): Promise<RunningMetrics | undefined> {
+export function startMetrics({ base, definition }: StartMetricsOptions): RunningMetrics | undefined {
   const { settings, name, metrics, registry: handlers } = definition
   const { registry } = metrics
-  const { clock, logger, observers, sessions } = base
+  const { clock, logger, observers } = base
   registry.logger = logger
   const stopMirror = mirrorToOpenTelemetry(registry, { logger })
   if (settings.metrics.address === null && stopMirror === undefined) return undefined
@@ -50,31 +42,13 @@ export async function startMetrics({
     objects: () => Array.from(context?.served.values() ?? [], countObjects),
     isCandidate: () => context?.leadership.isCandidate ?? false,
   })
-  const stop = () => {
-    stopMirror?.()
-    series.stop()
-  }
-  let endpoint: Endpoint | undefined
-  try {
-    endpoint = await serveMetrics({
-      settings: settings.metrics,
-      metrics: registry,
-      session: () => sessions.common,
-      clock,
-      logger,
-      signal,
-    })
-  } catch (error) {
-    stop()
-    throw error
-  }
   return {
     attach(attached) {
       context = attached
     },
-    async close() {
-      stop()
-      await endpoint?.close()
+    stop() {
+      stopMirror?.()
+      series.stop()
     },
   }
 }

@@ -6,6 +6,7 @@ import { KopfError } from '../errors.ts'
 import { checkMemo } from '../handlers/args/memos.ts'
 import { isSuspiciousName } from '../handlers/create-handler.ts'
 import { readHealthAddress, serveHealth } from '../health/serve-health.ts'
+import { serveMetrics } from '../metrics/serve-metrics.ts'
 import type { ServingAddress } from '../serving/address.ts'
 import type { Endpoint } from '../serving/endpoint.ts'
 import { type Clock, type Occupation, systemClock } from '../util/async/clock.ts'
@@ -64,7 +65,8 @@ class OperatorRun implements RunningOperator {
   #assembly: Assembly | undefined
   /** The posting of Kubernetes events, which ends when `lifetimes.end` is aborted. Never rejects. */
   #posting: Promise<void> | undefined
-  #endpoint: Endpoint | undefined
+  /** The endpoints that are served: health, metrics. Closed last. */
+  readonly #endpoints: Endpoint[] = []
   #metrics: RunningMetrics | undefined
   #stopping: Promise<void> | undefined
   /** Whether the first login has succeeded. Before that, rejected credentials fail the request that needs them; afterwards they stop the operator. */
@@ -112,7 +114,7 @@ class OperatorRun implements RunningOperator {
       await activities.run('startup', this.#until(this.#lifetimes.tasks.signal))
       checkAdmission(this.#definition.registry, this.#definition.settings)
       await this.#serveHealth()
-      await this.#startMetrics()
+      await this.#serveMetrics()
       await transport.ready(undefined)
       health.loggedIn()
       this.#hasLoggedIn = true
@@ -203,7 +205,7 @@ class OperatorRun implements RunningOperator {
         definition: this.#definition,
         hint: this.#options.stopHint,
         posting: this.#posting,
-        endpoint: this.#endpoint,
+        endpoints: this.#endpoints,
         metrics: this.#metrics,
       })
     } finally {
@@ -227,16 +229,25 @@ class OperatorRun implements RunningOperator {
     await this.#stopping
   }
 
-  async #startMetrics(): Promise<void> {
-    const { signal } = this.#lifetimes.end
-    this.#metrics = await startMetrics({ base: this.#base, definition: this.#definition, signal })
-  }
-
   async #serveHealth(): Promise<void> {
     if (this.#healthAddress === undefined) return
     const { activities, health, logger } = this.#base
     const probes = activities.probes(this.#lifetimes.end.signal)
-    this.#endpoint = await serveHealth(this.#healthAddress, { probes, health, logger })
+    this.#endpoints.push(await serveHealth(this.#healthAddress, { probes, health, logger }))
+  }
+
+  /** Before the login, so that a port that is in use is reported before any request to the cluster. */
+  async #serveMetrics(): Promise<void> {
+    this.#metrics = startMetrics({ base: this.#base, definition: this.#definition })
+    const { address, plainHttp, certFile, keyFile } = this.#definition.settings.metrics
+    if (address === null) return
+    const settings = { address, plainHttp, certFile, keyFile }
+    const { sessions, clock, logger } = this.#base
+    const metrics = this.#definition.metrics.registry
+    const signal = this.#lifetimes.end.signal
+    this.#endpoints.push(
+      await serveMetrics({ settings, metrics, session: () => sessions.common, clock, logger, signal }),
+    )
   }
 
   /** A signal that is also aborted when the user aborts the operator before it has started. */

@@ -22,7 +22,7 @@ export interface ShutdownOptions {
   /** Tells a user at a terminal how to end the process at once. */
   readonly hint: string | undefined
   readonly posting: Promise<void> | undefined
-  readonly endpoint: Endpoint | undefined
+  readonly endpoints: readonly Endpoint[]
   readonly metrics: RunningMetrics | undefined
 }
 
@@ -103,7 +103,7 @@ async function closeAdmission({ base, assembly, lifetimes }: ShutdownOptions): P
   }
 }
 
-async function cleanUp({ base, assembly, lifetimes, posting, endpoint, metrics }: ShutdownOptions): Promise<void> {
+async function cleanUp({ base, assembly, lifetimes, posting, endpoints, metrics }: ShutdownOptions): Promise<void> {
   base.workers.abandonCalls()
   try {
     await base.activities.run('cleanup', createSharedController().signal)
@@ -114,6 +114,7 @@ async function cleanUp({ base, assembly, lifetimes, posting, endpoint, metrics }
     lifetimes.end.abort()
     await posting
     await base.transport.close()
-    await Promise.all([endpoint?.close(), metrics?.close()])
+    await Promise.all(endpoints.map((endpoint) => endpoint.close()))
+    metrics?.stop()
   }
 }
