@@ -34,6 +34,7 @@ export function acceptState(context: Context, object: WatchedObject, body: KubeO
   const nowMs = monotonicNow(context.clock)
   const consistencyMs = toMs(context.settings.persistence.consistencyTimeout)
   const acceptance = state.accept(body, from, { nowMs, consistencyMs })
+  if (acceptance === 'stale') context.observer?.staleStateDropped?.({ object: observedObject(object) })
   if (acceptance === 'held') context.timers.setAfter(object, state.heldForMs(nowMs))
   if (acceptance === 'new' && from !== 'watch') context.features.observed(object, body, from)
   return acceptance === 'new'
@@ -55,9 +56,11 @@ async function writeNow(
   object: WatchedObject,
   { logger, patch, purpose }: WritePatchOptions,
 ): Promise<PatchResult> {
-  const result = await applyPatch(writerOf(context, object, { logger, patch }), object.body, patch).catch((error) => {
-    throw isUnprocessable(error) ? explainRefusal(error, describeTarget(error, object), patch.authors) : error
-  })
+  const result = await applyPatch(writerOf(context, object, { logger, patch, purpose }), object.body, patch).catch(
+    (error) => {
+      throw isUnprocessable(error) ? explainRefusal(error, describeTarget(error, object), patch.authors) : error
+    },
+  )
   if (result.body === undefined) object.state.markNotFound()
   if (result.requests > 0) {
     context.observer?.patchWritten?.({ object: observedObject(object), purpose, requests: result.requests })
@@ -75,13 +78,14 @@ function describeTarget({ path }: ApiError, { body }: WatchedObject): string {
 function writerOf(
   context: Context,
   object: WatchedObject,
-  { logger, patch: { authors } }: Pick<WritePatchOptions, 'logger' | 'patch'>,
+  { logger, patch: { authors }, purpose }: WritePatchOptions,
 ): PatchWriter {
   return {
     session: context.session,
     resource: object.served.resource,
     logger,
     signal: context.writesSignal,
+    purpose,
     onResponse: (body) => void acceptState(context, object, body, 'write'),
     onDropped: (fields) => recordDropped(context, object, { fields, authors }),
     dropped: object.served.droppedFields,

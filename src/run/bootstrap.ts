@@ -30,8 +30,9 @@ import { ObjectIndexing } from '../indexing/object-indexing.ts'
 import { isExactNamespace } from '../kube/namespaces.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource } from '../kube/resources/selectors.ts'
+import type { UserMetrics } from '../metrics/user-metrics.ts'
 import { CatchUp } from '../objects/catch-up.ts'
-import type { Context, ObjectEvent } from '../objects/context.ts'
+import { type Context, type ObjectEvent, observedObject } from '../objects/context.ts'
 import { ObjectFeatures } from '../objects/features.ts'
 import { LargeObjects } from '../objects/large-objects.ts'
 import { ServedResources } from '../objects/state/served-resource.ts'
@@ -90,6 +91,7 @@ export interface OperatorDefinition {
   readonly settings: Settings
   readonly lifecycle: Lifecycle
   readonly memo: object
+  readonly metrics: UserMetrics
 }
 
 export interface BaseOptions {
@@ -157,6 +159,7 @@ export function createBase({
     sink,
     watchdog,
     indices,
+    metrics: definition.metrics,
     workers,
     observer,
     client: () => createOperatorClient(discovery, sessions.common, { namespace: undefined, signal: end.signal }),
@@ -350,7 +353,7 @@ interface ContextOptions {
 }
 
 function createContext(base: Base, { definition, options, lifetimes, poster, mayWork }: ContextOptions): Context {
-  const { registry, settings, memo } = definition
+  const { registry, settings, memo, metrics } = definition
   const { clock, logger, observer, watchdog, leadership, discovery, sessions } = base
   const session = sessions.leading
   const features = new ObjectFeatures()
@@ -358,7 +361,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
   const stopping = lifetimes.tasks.signal
   const listensToCatchUp = observer.objectFound !== undefined || observer.objectHandled !== undefined
   const queue: Context['queue'] = new KeyedQueue<WatchedObject, ObjectEvent>(
-    (object, events) => processObject(context, object, events),
+    (object, events, wait) => processObject(context, object, events, wait),
     {
       limit: () => (mayWork() ? (settings.queueing.workerLimit ?? Infinity) : 0),
       slowLimit: () => settings.queueing.slowWorkerLimit ?? Infinity,
@@ -368,6 +371,9 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
       isDispensable: ({ type }) => type === 'seen',
       supersedes,
       now: () => monotonicNow(clock),
+      onWait: (object, event, priority) =>
+        observer.workQueued?.({ object: observedObject(object), priority, isRetry: event.type === 'wake' }),
+      onDrop: (object, priority) => observer.workDropped?.({ object: observedObject(object), priority }),
     },
   )
   const context: Context = {
@@ -385,6 +391,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     catchUp: listensToCatchUp ? new CatchUp(observer, features) : undefined,
     features,
     served: new ServedResources(),
+    tallies: new Map(),
     pause: base.pause,
     leadership,
     stopping,
@@ -396,6 +403,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     recorderFor: (body) => createRecorder({ poster, settings: settings.posting }, body),
     createMemo: () => copyMemo(memo),
     indices: registry.indices,
+    metrics,
     handlerClock: createHandlerClock(clock, { isWaitedFor: true }),
     daemonClock: createHandlerClock(clock, { isWaitedFor: false }),
     workers: base.workers,
