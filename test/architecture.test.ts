@@ -27,6 +27,7 @@ const layers: readonly (readonly string[])[] = [
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ],
   ['rbac'],
@@ -160,6 +161,7 @@ test('features do not import each other', () => {
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ])
 })

@@ -33,7 +33,7 @@ export interface CreateReviewOptions {
 export function createReview(context: Context, options: CreateReviewOptions): WebhookFn {
   const reviewing = toReviewContext(context, options)
   const converting = toConversionContext(context, options)
-  return async (review, info = {}) => {
+  const respond: WebhookFn = async (review, info = {}) => {
     const { discovered, indexed } = options
     // Conversions do not wait for the indices: indexed objects may have to be converted first.
     if (!discovered.isOpen) await discovered.wait(info.signal)
@@ -48,6 +48,17 @@ export function createReview(context: Context, options: CreateReviewOptions): We
     reportReview(context, { type: 'admission', response, beganMs })
     return response
   }
+  return (review, info = {}) => {
+    const { spans } = context.tracing
+    if (spans === undefined) return respond(review, info)
+    const type = isConversionReview(review) ? 'conversion' : 'admission'
+    return spans.review({ type, headers: info.headers }, async () => respond(review, info), allowedOf)
+  }
+}
+
+/** Undefined for conversions. */
+function allowedOf(response: object): boolean | undefined {
+  return (response as { readonly response?: { readonly allowed?: boolean } }).response?.allowed
 }
 
 interface AnsweredReview {
@@ -58,8 +69,7 @@ interface AnsweredReview {
 
 function reportReview({ observer, clock }: Context, { type, response, beganMs }: AnsweredReview): void {
   if (observer?.reviewAnswered === undefined) return
-  const { allowed } = (response as { readonly response?: { readonly allowed?: boolean } }).response ?? {}
-  observer.reviewAnswered({ type, allowed, durationMs: monotonicNow(clock) - beganMs })
+  observer.reviewAnswered({ type, allowed: allowedOf(response), durationMs: monotonicNow(clock) - beganMs })
 }
 
 function toReviewContext(context: Context, { registry, discovery, watchdog }: CreateReviewOptions): ReviewContext {
@@ -71,6 +81,7 @@ function toReviewContext(context: Context, { registry, discovery, watchdog }: Cr
     signal: writesSignal,
     watch: watchdog.watchOf(),
     observer: context.observer,
+    tracing: context.tracing,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     resources: () => reviewed(discovery.resources),
     handlersFor: (resource) => registry.handlersFor(resource),
@@ -103,6 +114,7 @@ function toConversionContext(
     signal: writesSignal,
     watch: watchdog.watchOf(),
     observer: context.observer,
+    tracing: context.tracing,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     // Handlers of all versions of the resource: the version of a conversion may be stored, but no longer served.
     conversionsFor: (group, kind) => {

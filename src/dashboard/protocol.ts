@@ -80,7 +80,12 @@ export interface ResourceSummary {
   readonly states?: Readonly<Record<ObjectState, number>>
   readonly handlers: readonly { readonly id: string; readonly type: string }[]
   /** The watches of the resource. `silenceSeconds`: since the last data of the quietest one. */
-  readonly streams: { readonly open: number; readonly down: number; readonly restarts: number; readonly silenceSeconds?: number }
+  readonly streams: {
+    readonly open: number
+    readonly down: number
+    readonly restarts: number
+    readonly silenceSeconds?: number
+  }
 }
 
 export interface OverviewView {
@@ -148,7 +153,12 @@ export interface ObjectView {
 export interface ChildRow extends ObjectRef {
   readonly isReady: boolean
   readonly deleting?: string
-  readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason?: string; readonly message?: string }[]
+  readonly conditions: readonly {
+    readonly type: string
+    readonly status: string
+    readonly reason?: string
+    readonly message?: string
+  }[]
 }
 
 export interface LogRow {
@@ -207,7 +217,12 @@ export type JournalEntry = JournalEntryBase &
       }
     | { readonly type: 'child'; readonly action: 'applied' | 'deleted' | 'contention'; readonly child: ObjectRef }
     | { readonly type: 'event'; readonly eventType: string; readonly reason: string; readonly message: string }
-    | { readonly type: 'daemon'; readonly action: 'started' | 'stopped' | 'fired'; readonly handler: string; readonly latenessMs?: number }
+    | {
+        readonly type: 'daemon'
+        readonly action: 'started' | 'stopped' | 'fired'
+        readonly handler: string
+        readonly latenessMs?: number
+      }
     | { readonly type: 'error'; readonly error: string }
     | { readonly type: 'action'; readonly action: ActionName; readonly user: string }
   )

@@ -13,7 +13,7 @@ import { describeError } from '../util/log/describe-error.ts'
 import { type Logger, logsFrameworkLines } from '../util/log/log.ts'
 import { CauseView } from './cause-view.ts'
 import { handleChanges } from './change-handling.ts'
-import { type Context, type ObjectEvent, objectLogger, observedObject } from './context.ts'
+import { type Context, type ObjectEvent, objectLogger, observedObject, spanSubject } from './context.ts'
 import { callEventHandlers } from './event-handling.ts'
 import type { Reservation } from './large-objects.ts'
 import { ProcessingRun } from './processing-run.ts'
@@ -22,11 +22,16 @@ import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 import { clearTooLarge, rejectTooLarge } from './too-large-objects.ts'
 import { acceptState, writePatch, writePendingPatches } from './writes.ts'
 
-export async function processObject(
-  context: Context,
-  object: WatchedObject,
-  events: readonly ObjectEvent[],
-): Promise<void> {
+export function processObject(context: Context, object: WatchedObject, events: readonly ObjectEvent[]): Promise<void> {
+  const { spans } = context.tracing
+  if (spans === undefined) return processObserved(context, object, events)
+  return spans.processing(
+    () => spanSubject(object),
+    () => processObserved(context, object, events),
+  )
+}
+
+async function processObserved(context: Context, object: WatchedObject, events: readonly ObjectEvent[]): Promise<void> {
   const run = new ProcessingRun(objectLogger(context, object.body))
   const { clock, observer } = context
   const startedMs = observer === undefined ? 0 : monotonicNow(clock)
@@ -233,6 +238,7 @@ function forget(context: Context, object: WatchedObject): void {
 function startThrottling(context: Context, object: WatchedObject, logger: Logger, error: unknown): void {
   // Errors while the operator stops are interruptions, not failures.
   if (context.stopping.aborted) return
+  context.tracing.spans?.processingFailed(error)
   const { clock, settings, timers } = context
   const delayMs = object.errors.fail([...settings.queueing.errorDelays], monotonicNow(clock))
   timers.setAfter(object, delayMs)

@@ -55,6 +55,9 @@ export const settingSpecs: SettingSpecs = {
     reportingInstance: setting(text, 'dev'),
     eventNamePrefix: setting(text, 'kopf-event-'),
   },
+  tracing: {
+    enabled: setting(flag, true),
+  },
   logging: {
     frameworkLevel: setting(orNull(oneOf('debug', 'info', 'warn', 'error')), null),
   },
