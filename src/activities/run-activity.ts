@@ -8,7 +8,7 @@ import type { Observer } from '../observer.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
-import type { Tracing } from '../util/spans.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 
 export interface RunActivityOptions {
   readonly clock: Clock

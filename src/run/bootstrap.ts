@@ -65,8 +65,8 @@ import {
   limitFrameworkLines,
   toLogSink,
 } from '../util/log/log.ts'
-import type { Tracing } from '../util/spans.ts'
 import { toMs } from '../util/text/duration.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 import { Pause } from '../watching/pause.ts'
 import { WorkerPool } from '../workers/pool.ts'
 import { Observers } from './observers.ts'

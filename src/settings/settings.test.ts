@@ -30,6 +30,7 @@ test('every setting has a default', () => {
       reportingInstance: 'dev',
       eventNamePrefix: 'kopf-event-',
     },
+    tracing: { enabled: true },
     logging: { frameworkLevel: null },
     peering: {
       name: 'default',

@@ -4,8 +4,8 @@
  */
 import { KopfError } from '../errors.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import type { Tracing } from '../util/spans.ts'
 import { digestInHex } from '../util/text/digest.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 import { readStepResult, toStepResult } from './step-results.ts'
 
 /** Stores the results of the steps of one handler, as JSON texts by `<handler id>/<step id>`. */

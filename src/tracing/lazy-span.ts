@@ -2,7 +2,13 @@
  * A span that is created with its first use: by a child, by user code that asks for the active span, or by our own code. It keeps the time of its
  * construction as its start. Until then it is the active span of its context, and costs nothing but this object.
  */
-import type { OtelAttributes, OtelException, OtelLink, OtelSpan, OtelSpanContext } from '../util/open-telemetry.ts'
+import type {
+  OtelAttributes,
+  OtelException,
+  OtelLink,
+  OtelSpan,
+  OtelSpanContext,
+} from '../util/tracing/open-telemetry.ts'
 
 type AttributeValue = OtelAttributes[string]
 

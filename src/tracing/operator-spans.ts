@@ -1,12 +1,12 @@
 /**
  * The spans of an operator: the processing of objects, calls of handlers, steps, requests and reviews. Everything that is not a part of one of these has no
- * span: watches, lists of the watch, Leases and events. Called through util/spans.ts.
+ * span: watches, lists of the watch, Leases and events. Called through util/tracing/spans.ts.
  */
 import { PermanentError, WebhookError } from '../errors.ts'
 import { ChildrenRetry, isOf } from '../handlers/outcomes.ts'
 import { nameError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
-import { emptyContext, type OtelContext, registeredApi, runInContext, spanKey } from '../util/open-telemetry.ts'
+import { emptyContext, type OtelContext, registeredApi, runInContext, spanKey } from '../util/tracing/open-telemetry.ts'
 import type {
   SpanHandler,
   SpanOutcome,
@@ -15,7 +15,7 @@ import type {
   SpanReviewFacts,
   SpanSubject,
   Spans,
-} from '../util/spans.ts'
+} from '../util/tracing/spans.ts'
 import { attributes } from './attributes.ts'
 import { LazySpan } from './lazy-span.ts'
 import {

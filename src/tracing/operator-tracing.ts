@@ -1,7 +1,7 @@
 /** Decides whether an operator creates spans now: if the process has a tracer provider, and the settings allow it. Created by run/bootstrap.ts. */
 import type { Logger } from '../util/log/log.ts'
-import { registeredApi } from '../util/open-telemetry.ts'
-import type { Spans, Tracing } from '../util/spans.ts'
+import { registeredApi } from '../util/tracing/open-telemetry.ts'
+import type { Spans, Tracing } from '../util/tracing/spans.ts'
 import { OperatorSpans } from './operator-spans.ts'
 
 export interface OperatorTracingOptions {

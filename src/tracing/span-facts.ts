@@ -1,6 +1,6 @@
 /** The names and attributes of spans for handlers, objects and requests. Pure. */
 import { nameError } from '../util/log/describe-error.ts'
-import type { SpanHandler, SpanRequest, SpanSubject } from '../util/spans.ts'
+import type { SpanHandler, SpanRequest, SpanSubject } from '../util/tracing/spans.ts'
 import { attributes } from './attributes.ts'
 import type { PartialAttributes, SpanEnd, SpanStart } from './span-recorder.ts'
 
@@ -84,7 +84,7 @@ const namespaceSubresources: readonly (string | undefined)[] = [undefined, 'stat
  */
 export function toUrlTemplate(path: string): string {
   const [empty, root, ...segments] = path.split('/')
-  if (empty !== '') return '{path}'
+  if (empty !== '' || root === undefined) return '{path}'
   const groupVersionLength = root === 'api' ? 1 : root === 'apis' ? 2 : undefined
   if (groupVersionLength === undefined) return `/${root}${segments.length > 0 ? '/{path}' : ''}`
   const groupVersion = segments.slice(0, groupVersionLength)

@@ -5,6 +5,7 @@
 import { describeError, nameError } from '../util/log/describe-error.ts'
 import { cutText, isError, isExpected, toErrorText } from '../util/log/error-text.ts'
 import type { Logger } from '../util/log/log.ts'
+import { packageVersion } from '../util/process/package-files.ts'
 import {
   type OtelAttributes,
   type OtelContext,
@@ -13,8 +14,7 @@ import {
   registeredApi,
   runInContext,
   spanKey,
-} from '../util/open-telemetry.ts'
-import { packageVersion } from '../util/process/package-files.ts'
+} from '../util/tracing/open-telemetry.ts'
 
 /** As in the API. */
 const kinds = { internal: 0, server: 1, client: 2 } as const

@@ -11,7 +11,7 @@ import {
   type OtelContext,
   type OtelLink,
   spanKey,
-} from '../util/open-telemetry.ts'
+} from '../util/tracing/open-telemetry.ts'
 import type { LazySpan } from './lazy-span.ts'
 
 /** `call`: the span of the work is that of one handler call, as for timers and activities. `daemon`: as well, but not the parent of other spans. */

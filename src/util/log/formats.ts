@@ -3,7 +3,7 @@
  * terminal. Pure; log.ts filters and writes the lines.
  */
 import { getOwn } from '../json/json.ts'
-import type { SpanIds } from '../open-telemetry.ts'
+import type { SpanIds } from '../tracing/open-telemetry.ts'
 import {
   cutText,
   isError,

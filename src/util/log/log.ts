@@ -4,7 +4,7 @@
  */
 import { KopfError } from '../../errors.ts'
 import { type Clock, systemClock } from '../async/clock.ts'
-import { currentSpan } from '../open-telemetry.ts'
+import { currentSpan } from '../tracing/open-telemetry.ts'
 import { toJsonLine, toText } from './error-text.ts'
 import {
   formatRecord,
