@@ -99,6 +99,7 @@ export const sections: readonly Section[] = [
       'local-clusters',
       'ci',
       'health-checks',
+      'tracing',
       'replicas',
       'peering',
       'continuity',
