@@ -2,6 +2,7 @@
  * Measures what tracing costs an operator. See README.md. `node --import tsx --conditions=source bench/observability/tracing.ts [--objects 1500] [--rounds 5]`:
  * every round runs one process per mode, each with an operator on an embedded server; the rows are medians.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { execFile } from 'node:child_process'
 import { parseArgs, promisify } from 'node:util'
 import { context, trace } from '@opentelemetry/api'
@@ -22,6 +23,7 @@ const { values: flags } = parseArgs({
 const modes = {
   none: 'no OpenTelemetry in the process',
   api: 'the API without a provider',
+  storage: 'an `AsyncLocalStorage` of Node, which the SDK uses',
   off: 'the SDK, sampler `AlwaysOff`',
   on: 'the SDK, all spans, exporter that drops them',
 } as const
@@ -51,6 +53,7 @@ function prepare(mode: Mode): { spans: number } {
   const counted = { spans: 0 }
   // The import alone registers nothing.
   if (mode === 'api') void [trace.getActiveSpan(), context.active()]
+  if (mode === 'storage') new AsyncLocalStorage().enterWith({})
   if (mode === 'off' || mode === 'on') {
     const exporter = {
       export: (spans: readonly unknown[], done: (result: { code: number }) => void) => {

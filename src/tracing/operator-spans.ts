@@ -5,6 +5,7 @@
 import { PermanentError, WebhookError } from '../errors.ts'
 import { ChildrenRetry, isOf } from '../handlers/outcomes.ts'
 import { nameError } from '../util/log/describe-error.ts'
+import { cutText } from '../util/log/error-text.ts'
 import type { Logger } from '../util/log/log.ts'
 import { emptyContext, type OtelContext, registeredApi, runInContext, spanKey } from '../util/tracing/open-telemetry.ts'
 import type {
@@ -31,6 +32,8 @@ import { activeWork, TracedWork, toLinks } from './traced-work.ts'
 
 /** Ids of steps and sub-handlers may be computed from objects: further ids are not in the names of spans, only in their attributes. */
 const maxNames = 200
+/** Longer ids are cut: a step may have any text as its id. */
+const maxIdInName = 100
 
 export interface OperatorSpansOptions {
   readonly logger: Logger
@@ -254,7 +257,7 @@ export class OperatorSpans implements Spans {
   }
 
   #nameOf(prefix: string, id: string): string {
-    const name = `${prefix} ${id}`
+    const name = `${prefix} ${cutText(id, maxIdInName)}`
     if (this.#names.has(name)) return name
     if (this.#names.size >= maxNames) return `${prefix} *`
     this.#names.add(name)

@@ -20,8 +20,8 @@ import {
 const kinds = { internal: 0, server: 1, client: 2 } as const
 const errorStatus = 2
 
-/** Limits the texts of errors in spans: many backends reject larger values. */
-const maxErrorText = 8 * 1024
+/** Limits the texts in spans, such as errors and ids of steps: many backends reject larger values. */
+const maxText = 8 * 1024
 
 /** Attributes; undefined values are left out. */
 export type PartialAttributes = Readonly<Record<string, string | number | boolean | undefined>>
@@ -77,8 +77,8 @@ export class SpanRecorder {
         span.setStatus({ code: errorStatus })
         return
       }
-      const message = cutText(describeError(error), maxErrorText)
-      const stack = isError(error) && !isExpected(error) ? cutText(toErrorText(error), maxErrorText) : undefined
+      const message = cutText(describeError(error), maxText)
+      const stack = isError(error) && !isExpected(error) ? cutText(toErrorText(error), maxText) : undefined
       span.recordException({ name: nameError(error), message, ...(stack !== undefined && { stack }) })
       span.setStatus({ code: errorStatus, message })
     })
@@ -128,5 +128,8 @@ export class SpanRecorder {
 }
 
 function present(attributes: PartialAttributes): OtelAttributes {
-  return Object.fromEntries(Object.entries(attributes).filter((entry) => entry[1] !== undefined)) as OtelAttributes
+  const entries = Object.entries(attributes).filter((entry) => entry[1] !== undefined)
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, typeof value === 'string' ? cutText(value, maxText) : value!]),
+  )
 }

@@ -3,6 +3,7 @@ import { context, SpanKind, trace } from '@opentelemetry/api'
 import { Operator, PermanentError, type RunningOperator, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
+import { refusal } from '../support/recording.ts'
 import { useTraces } from './traces.ts'
 
 const lab = useCleanLab()
@@ -284,8 +285,7 @@ test('a reconciler has one span, with the requests for its children below', asyn
   await lab.create('a')
   await lab.cluster.until(() => traces.names.includes('reconcile web'))
   await settle(lab)
-  const [root] = traces.roots
-  expect(traces.tree(lab, [root!]).slice(0, 3)).toEqual([
+  expect(traces.tree(lab, [traces.span('reconcile widgets')]).slice(0, 3)).toEqual([
     'reconcile widgets.example.com',
     '  reconcile web',
     '    PATCH /api/v1/namespaces/{namespace}/configmaps/{name}',
@@ -316,6 +316,7 @@ test('an annotation that is no valid trace context makes no link', async () => {
     await lab.create(`a${index}`, { metadata: { annotations: { 'tracing.k8s.io/traceparent': value } } })
     await untilHandled(lab, `a${index}`)
   }
+  await settle(lab)
   expect(traces.roots).toHaveLength(3)
   expect(traces.roots.flatMap(({ links }) => links)).toEqual([])
 })
@@ -364,6 +365,59 @@ test('a permanent failure makes the whole trace a failed one', async () => {
   await untilHandled(lab, 'a')
   await settle(lab)
   expect(traces.tree(lab).slice(0, 3)).toEqual(['create widgets.example.com !', '  create good', '  create bad !'])
+})
+
+test('an error that stops the processing is in the root span', async () => {
+  const kopf = new Operator({ settings: { networking: { errorBackoffs: [] }, queueing: { errorDelays: [0.1] } } })
+  kopf.on.create(lab.widgets, { id: 'c' }, () => {})
+  const transport = lab.record()
+  let isRefused = false
+  transport.meddle = ({ method }, send) => {
+    if (method !== 'PATCH' || isRefused) return send()
+    isRefused = true
+    return Promise.resolve(refusal(500))
+  }
+  await lab.start(kopf, { transport })
+  await lab.create('a')
+  await untilHandled(lab, 'a')
+  await settle(lab)
+  expect(traces.tree(lab)).toEqual([
+    'create widgets.example.com !',
+    '  create c',
+    `  ${objectPatch} !`,
+    'process widgets.example.com',
+    `  ${objectPatch}`,
+  ])
+  expect(traces.roots[0]!.events[0]!.attributes!['exception.message']).toContain('refused by the test')
+})
+
+test('the names of spans are bounded, also if a handler computes the ids of its sub-handlers', async () => {
+  const kopf = new Operator()
+  const ids = Array.from({ length: 250 }, (_, index) => `s${index}`)
+  kopf.on.create(lab.widgets, { id: 'c' }, ({ subhandler }) => {
+    for (const id of ids) subhandler(id, () => {})
+  })
+  await lab.start(kopf)
+  await lab.create('a')
+  await untilHandled(lab, 'a')
+  const calls = traces.spans.filter(({ name }) => name.startsWith('subhandler'))
+  expect(calls).toHaveLength(250)
+  expect(new Set(calls.map(({ name }) => name)).size).toBe(201)
+  expect(calls.at(-1)).toMatchObject({ name: 'subhandler *', attributes: { 'kopf.handler.id': 'c/s249' } })
+})
+
+test('the lists and watches of an operator that a handler starts have no spans', async () => {
+  const kopf = new Operator()
+  const inner = new Operator()
+  inner.on.event('configmaps', { id: 'e' }, () => {})
+  kopf.on.create(lab.widgets, { id: 'c' }, async () => {
+    await lab.start(inner)
+  })
+  await lab.start(kopf)
+  await lab.create('a')
+  await untilHandled(lab, 'a')
+  await settle(lab)
+  expect(traces.names.filter((name) => name.startsWith('GET'))).toEqual([])
 })
 
 test('Kubernetes events that a handler records are no part of its trace', async () => {

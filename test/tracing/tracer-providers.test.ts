@@ -6,16 +6,14 @@ import { promisify } from 'node:util'
 import { type Context, context, propagation, type Span, trace } from '@opentelemetry/api'
 import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
 import { Operator } from 'kopf'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
 import { Traces } from './traces.ts'
 
 const lab = useCleanLab()
 const traces = new Traces()
-afterEach(() => {
-  traces.unregister()
-  traces.reset()
-})
+beforeEach(() => traces.reset())
+afterEach(() => traces.unregister())
 
 function createOperator(settings: { readonly enabled?: boolean } = {}): Operator {
   const kopf = new Operator({ settings: { tracing: settings } })

@@ -7,7 +7,7 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-node'
-import { afterAll, afterEach, beforeAll } from 'vitest'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import type { Lab } from '../support/lab.ts'
 
 export class Traces {
@@ -74,7 +74,8 @@ export class Traces {
 export function useTraces(): Traces {
   const traces = new Traces()
   beforeAll(() => traces.register())
-  afterEach(() => traces.reset())
+  // Before each test: the operators of the last one end their spans when they are stopped.
+  beforeEach(() => traces.reset())
   afterAll(() => traces.unregister())
   return traces
 }
