@@ -80,21 +80,37 @@ test('a span of the user in a daemon is a trace of its own, with its requests be
   expect(traces.span('daemon d').status).toEqual({ code: 2, message: 'No more' })
 })
 
-test('a handler in a worker thread has a span, and its log lines have the ids of that span', async () => {
+test('a daemon is started outside of the trace of the processing', async () => {
   const kopf = new Operator()
+  const seen: unknown[] = []
+  const initialDelay = () => {
+    seen.push(trace.getActiveSpan())
+    return 0
+  }
+  kopf.daemon(lab.widgets, { id: 'd', initialDelay }, () => {})
+  await lab.start(kopf)
+  await lab.create('a')
+  await lab.cluster.until(() => traces.names.includes('daemon d'))
+  expect(seen).toEqual([undefined])
+})
+
+test('a handler in a worker thread has a span, and its log lines have the ids of that span', async () => {
+  const kopf = new Operator({ settings: { execution: { maxWorkers: 1 } } })
   const heavy = inWorker(new URL('../handlers/workers/handlers.ts', import.meta.url), { name: 'compute' })
   const called = Object.defineProperty((args: object) => lab.outside(heavy(args)), 'name', { value: 'compute' })
   kopf.on.create(lab.widgets, called)
-  const lines: { message: string; span: string | undefined }[] = []
-  await lab.start(kopf, {
-    logging: {
-      minimumLevel: 'info',
-      log: ({ message }) => void lines.push({ message, span: trace.getActiveSpan()?.spanContext().spanId }),
-    },
-  })
-  await lab.create('a', { spec: { size: 2 }, metadata: { labels: { app: 'web' } } })
-  await untilHandled(lab, 'a')
+  const begins: (string | undefined)[] = []
+  const log = ({ message }: { readonly message: string }) => {
+    if (message === 'begins') begins.push(trace.getActiveSpan()?.spanContext().spanId)
+  }
+  await lab.start(kopf, { logging: { minimumLevel: 'info', log } })
+  // One thread runs both calls.
+  for (const name of ['a', 'b']) {
+    await lab.create(name, { spec: { size: 2 }, metadata: { labels: { app: 'web' } } })
+    await untilHandled(lab, name)
+  }
   await settle(lab)
-  const { spanId } = traces.span('create compute').spanContext()
-  expect(lines.find(({ message }) => message === 'begins')).toEqual({ message: 'begins', span: spanId })
+  const calls = traces.spans.filter(({ name }) => name === 'create compute')
+  expect(calls).toHaveLength(2)
+  expect(begins).toEqual(calls.map((span) => span.spanContext().spanId))
 })
