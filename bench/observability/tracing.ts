@@ -1,6 +1,6 @@
 /**
- * Measures what tracing costs an operator. See README.md. `node --import tsx --conditions=source bench/observability/tracing.ts [--objects 1500] [--rounds 5]`:
- * every round runs one process per mode, each with an operator on an embedded server; the rows are medians.
+ * Measures what tracing costs an operator. See ../README.md. `npm run bench:tracing -- [--objects 1500] [--rounds 5]`: every round
+ * runs one process per mode, each with an operator on an embedded server. The rows are medians.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { execFile } from 'node:child_process'
