@@ -34,6 +34,8 @@ import { activeWork, TracedWork, toLinks } from './traced-work.ts'
 const maxNames = 200
 /** Longer ids are cut: a step may have any text as its id. */
 const maxIdInName = 100
+/** A conversion review calls a handler for each object of a list: further calls have no spans. */
+const maxCallsOfReview = 100
 
 export interface OperatorSpansOptions {
   readonly logger: Logger
@@ -97,6 +99,8 @@ export class OperatorSpans implements Spans {
     const { context, work } = active
     if (work.type === 'call' || work.type === 'daemon') return this.#runOwnCall(work, run, outcomeOf)
     if (handler.type === 'event' || handler.type === 'reconcile') work.setReason(handler.type, handler.type)
+    work.calls += 1
+    if (work.type === 'review' && work.calls > maxCallsOfReview) return run()
     work.retry = Math.max(work.retry, handler.retry)
     const parent = this.#parentOf(context)
     if (work.type === 'processing')

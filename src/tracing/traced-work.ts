@@ -29,6 +29,8 @@ export class TracedWork {
   readonly links: () => OtelLink[]
   /** The largest number of earlier attempts of a handler in this work. */
   retry = 0
+  /** The number of handler calls in this work. */
+  calls = 0
   /** A handler of this work has failed. */
   hasFailed = false
   /** The error of the framework with which the work has ended. */
