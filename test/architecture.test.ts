@@ -29,6 +29,7 @@ const layers: readonly (readonly string[])[] = [
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ],
   ['rbac'],
@@ -163,6 +164,7 @@ test('features do not import each other', () => {
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ])
 })

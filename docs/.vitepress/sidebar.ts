@@ -101,6 +101,7 @@ export const sections: readonly Section[] = [
       'ci',
       'health-checks',
       'metrics',
+      'tracing',
       'replicas',
       'peering',
       'continuity',

@@ -114,6 +114,12 @@ interface MetricsSettings {
   namespaces: boolean
 }
 
+/** Spans of OpenTelemetry. They exist only if the process of the operator registers a tracer provider. */
+interface TracingSettings {
+  /** Whether the operator creates spans. Read at each use. Default: true. */
+  enabled: boolean
+}
+
 /** Peering: operators that handle the same objects pause for each other. Read at the start, after the startup handlers. */
 export interface PeeringSettings {
   /** The name of the peering object. Operators with different names ignore each other. Default: "default". */
@@ -380,6 +386,8 @@ export interface Settings {
   readonly logging: LoggingSettings
   /** The operator's metrics. */
   readonly metrics: MetricsSettings
+  /** Spans of OpenTelemetry. */
+  readonly tracing: TracingSettings
   /** Peering: operators that handle the same objects pause for each other. */
   readonly peering: PeeringSettings
   /** Leader election among several replicas of one operator. */

@@ -30,6 +30,7 @@ test('every setting has a default', () => {
       reportingInstance: 'dev',
       eventNamePrefix: 'kopf-event-',
     },
+    tracing: { enabled: true },
     logging: { frameworkLevel: null },
     metrics: { address: null, plainHttp: false, certFile: null, keyFile: null, registry: null, namespaces: false },
     peering: {
