@@ -15,7 +15,7 @@ import { Dialog } from './parts/containers.tsx'
 import { formatDistance } from './parts/format.ts'
 import { Icon, type IconName } from './parts/icons.tsx'
 import { nowMs } from './parts/times.tsx'
-import { goTo, type Route, route, toHash } from './route.ts'
+import { goTo, route, toHash, type ViewAddress } from './route.ts'
 import { logOut } from './session.ts'
 import { nextTheme, theme } from './theme.ts'
 
@@ -34,7 +34,7 @@ const entries: readonly Entry[] = [
   { view: 'problems', title: 'Problems', key: 'p' },
 ]
 
-const pages: Readonly<Record<ViewName, (props: { readonly query: Route['query'] }) => JSX.Element>> = {
+const pages: Readonly<Record<ViewName, (props: { readonly query: ViewAddress['query'] }) => JSX.Element>> = {
   overview: OverviewPage,
   objects: ObjectsPage,
   object: ObjectPage,

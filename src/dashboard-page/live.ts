@@ -21,13 +21,13 @@ export const goneSinceMs = signal<number | undefined>(undefined)
 /** Whether the user has stopped the updates. */
 export const isPaused = signal(false)
 
-interface Received {
+interface ReceivedView {
   readonly view: ViewName
   readonly search: string
   readonly data: unknown
 }
 
-const received = signal<Received | undefined>(undefined)
+const received = signal<ReceivedView | undefined>(undefined)
 
 const retryMs = 1000
 const pollMs = 2000

@@ -2,17 +2,17 @@
 import { signal } from '@preact/signals'
 import type { ObjectRef, ViewName } from '../dashboard/protocol.ts'
 
-export interface Route {
+export interface ViewAddress {
   readonly view: ViewName
   readonly query: Readonly<Record<string, string>>
 }
 
 const views: readonly ViewName[] = ['overview', 'objects', 'object', 'handlers', 'requests', 'webhooks', 'problems']
 
-export const route = signal<Route>(parseRoute(''))
+export const route = signal<ViewAddress>(parseRoute(''))
 
 /** Unknown views lead to the overview: the address may come from a link that another version has written. */
-export function parseRoute(hash: string): Route {
+export function parseRoute(hash: string): ViewAddress {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split('?')
   const view = views.find((name) => name === path) ?? 'overview'
   return { view, query: Object.fromEntries(new URLSearchParams(search)) }

@@ -59,11 +59,13 @@ const verdicts: Readonly<Record<Verdict, readonly [Tone, IconName, string]>> = {
 
 const order = Object.keys(verdicts)
 
-/** Handlers that are called come first. */
+/** Handlers that are called come first; among those that are called later, the ones with a time. */
+function rankOf({ verdict, at }: ShownExplanation['handlers'][number]): number {
+  return verdict === 'later' && at !== undefined ? 0.5 : order.indexOf(verdict)
+}
+
 export function HandlerVerdicts({ explanation }: { readonly explanation: ShownExplanation }): JSX.Element {
-  const handlers = explanation.handlers.toSorted(
-    (one, other) => order.indexOf(one.verdict) - order.indexOf(other.verdict),
-  )
+  const handlers = explanation.handlers.toSorted((one, other) => rankOf(one) - rankOf(other))
   return (
     <Panel title="Handlers" note="which are called, and why not the others">
       {handlers.length === 0 && <Placeholder>No handler is registered for this resource.</Placeholder>}

@@ -8,15 +8,15 @@ import { countOf } from '../parts/format.ts'
 import { Icon } from '../parts/icons.tsx'
 import { Badge, ResourceName, StateBadge, stateMeanings } from '../parts/state.tsx'
 import { ClockTime, Countdown, Distance } from '../parts/times.tsx'
-import { type Route, toHash, toSearch } from '../route.ts'
+import { toHash, toSearch, type ViewAddress } from '../route.ts'
 import { Actions } from './actions.tsx'
 import { Children } from './children.tsx'
 import { HandledState, HandlerVerdicts, readExplanation, StoredProgress } from './explanation-panels.tsx'
-import { type HandlerCall, writeTest } from './test-snippet.ts'
+import { type CallEntry, writeTest } from './test-snippet.ts'
 import { groupTimeline } from './timeline.ts'
 import { EventList, TimelineList } from './timeline-list.tsx'
 
-export function ObjectPage({ query }: { readonly query: Route['query'] }): JSX.Element {
+export function ObjectPage({ query }: { readonly query: ViewAddress['query'] }): JSX.Element {
   const { resource = '', namespace, name = '' } = query
   const search = toSearch({ resource, namespace, name })
   const live = useLive('object', search)
@@ -96,7 +96,7 @@ function Timeline({ view }: { readonly view: ObjectView }): JSX.Element {
   const { timeline, dropped } = view
   const [isNewestFirst, setNewestFirst] = useState(true)
   const [isBrief, setBrief] = useState(true)
-  const [call, setCall] = useState<HandlerCall>()
+  const [call, setCall] = useState<CallEntry>()
   const groups = useMemo(() => groupTimeline(timeline, { isNewestFirst, isBrief }), [timeline, isNewestFirst, isBrief])
   const actions = (
     <span class="switches">

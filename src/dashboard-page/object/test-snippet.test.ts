@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JournalEntry, ObjectView } from '../../dashboard/protocol.ts'
-import { type HandlerCall, parsePath, writeTest } from './test-snippet.ts'
+import { type CallEntry, parsePath, writeTest } from './test-snippet.ts'
 
-const call: HandlerCall = {
+const call: CallEntry = {
   id: 4,
   atMs: 0,
   type: 'handler',

@@ -4,9 +4,9 @@
  */
 import type { FieldChange, JournalEntry, ObjectRef, ObjectView } from '../../dashboard/protocol.ts'
 
-export type HandlerCall = Extract<JournalEntry, { type: 'handler' }>
+export type CallEntry = Extract<JournalEntry, { type: 'handler' }>
 
-export function writeTest(view: ObjectView, call: HandlerCall): string {
+export function writeTest(view: ObjectView, call: CallEntry): string {
   const { object, body, timeline } = view
   const past =
     body === undefined
@@ -43,7 +43,7 @@ export function writeTest(view: ObjectView, call: HandlerCall): string {
   ].join('\n')
 }
 
-const outcomes: Readonly<Record<HandlerCall['outcome'], string>> = {
+const outcomes: Readonly<Record<CallEntry['outcome'], string>> = {
   running: 'done',
   succeeded: 'done',
   cancelled: 'done',
@@ -51,7 +51,7 @@ const outcomes: Readonly<Record<HandlerCall['outcome'], string>> = {
   failed: 'failed',
 }
 
-const promises: Readonly<Record<HandlerCall['outcome'], string>> = {
+const promises: Readonly<Record<CallEntry['outcome'], string>> = {
   running: 'runs',
   succeeded: 'succeeds',
   cancelled: 'is cancelled',
@@ -59,7 +59,7 @@ const promises: Readonly<Record<HandlerCall['outcome'], string>> = {
   failed: 'fails',
 }
 
-function titleOf({ handler, retry, outcome }: HandlerCall, { name }: ObjectRef): string {
+function titleOf({ handler, retry, outcome }: CallEntry, { name }: ObjectRef): string {
   return `${handler} ${promises[outcome]} for ${name}${retry === 0 ? '' : ` at attempt ${retry + 1}`}`
 }
 
@@ -69,7 +69,7 @@ function partsOf({ name, namespace }: ObjectRef): string[] {
 }
 
 /** The change that led to the call: the last observed state before it with changes. */
-function findChange(timeline: readonly JournalEntry[], call: HandlerCall) {
+function findChange(timeline: readonly JournalEntry[], call: CallEntry) {
   return timeline.findLast(
     (entry): entry is Extract<JournalEntry, { type: 'state' }> =>
       entry.id < call.id && entry.type === 'state' && entry.changes.length > 0,

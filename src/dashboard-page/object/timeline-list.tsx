@@ -6,12 +6,12 @@ import { countOf, formatDuration, splitResource } from '../parts/format.ts'
 import { Icon, type IconName } from '../parts/icons.tsx'
 import { Badge, type Tone } from '../parts/state.tsx'
 import { ClockTime, Distance } from '../parts/times.tsx'
-import type { HandlerCall } from './test-snippet.ts'
+import type { CallEntry } from './test-snippet.ts'
 import type { TimelineGroup } from './timeline.ts'
 
 interface TimelineProps {
   readonly groups: readonly TimelineGroup[]
-  readonly onCopy: (call: HandlerCall) => void
+  readonly onCopy: (call: CallEntry) => void
 }
 
 export function TimelineList({ groups, onCopy }: TimelineProps): JSX.Element {
@@ -119,7 +119,7 @@ const purposes = {
   reconcile: 'from a reconciler',
 } as const
 
-const outcomes: Readonly<Record<HandlerCall['outcome'], readonly [Tone, IconName, string]>> = {
+const outcomes: Readonly<Record<CallEntry['outcome'], readonly [Tone, IconName, string]>> = {
   running: ['busy', 'handling', 'Running'],
   succeeded: ['good', 'done', 'Succeeded'],
   retrying: ['warn', 'retrying', 'Will retry'],
@@ -127,7 +127,7 @@ const outcomes: Readonly<Record<HandlerCall['outcome'], readonly [Tone, IconName
   cancelled: ['idle', 'no', 'Cancelled'],
 }
 
-function CallLine({ call, onCopy }: { readonly call: HandlerCall; readonly onCopy: TimelineProps['onCopy'] }) {
+function CallLine({ call, onCopy }: { readonly call: CallEntry; readonly onCopy: TimelineProps['onCopy'] }) {
   const { handler, handlerType, retry, outcome, durationMs, delayMs, error } = call
   const [tone, icon, word] = outcomes[outcome]
   return (

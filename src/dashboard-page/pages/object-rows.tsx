@@ -9,7 +9,7 @@ import { Placeholder } from '../parts/containers.tsx'
 import { formatCount } from '../parts/format.ts'
 import { ObjectLink, StateBadge } from '../parts/state.tsx'
 import { Countdown, Distance } from '../parts/times.tsx'
-import type { Route } from '../route.ts'
+import type { ViewAddress } from '../route.ts'
 
 /** Rows outside of the visible part, above and below. */
 const margin = 8
@@ -35,7 +35,7 @@ interface Window {
 
 interface ObjectRowsProps {
   readonly data: ObjectsView | undefined
-  readonly query: Route['query']
+  readonly query: ViewAddress['query']
   /** A change of it scrolls to the top: the filters. */
   readonly resetKey: string
   /** Called with the first visible row when the scrolling rests. */
@@ -166,7 +166,7 @@ function Row({ index, top, row, withResource }: RowProps): JSX.Element {
   )
 }
 
-function NoObjects({ query }: { readonly query: Route['query'] }): JSX.Element {
+function NoObjects({ query }: { readonly query: ViewAddress['query'] }): JSX.Element {
   const isFiltered = ['resource', 'namespace', 'state', 'text'].some((name) => (query[name] ?? '') !== '')
   return (
     <Placeholder>

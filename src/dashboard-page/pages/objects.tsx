@@ -7,10 +7,10 @@ import { PageTitle } from '../parts/containers.tsx'
 import { countOf } from '../parts/format.ts'
 import { Icon } from '../parts/icons.tsx'
 import { stateMeanings, states, stateTones, stateWords } from '../parts/state.tsx'
-import { changeQuery, type Route, toSearch } from '../route.ts'
+import { changeQuery, toSearch, type ViewAddress } from '../route.ts'
 import { ObjectRows, pageOf } from './object-rows.tsx'
 
-type Query = Route['query']
+type Query = ViewAddress['query']
 
 /** Time without a key after which the text is used as a filter. */
 const typingMs = 200
