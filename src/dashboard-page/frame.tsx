@@ -181,7 +181,7 @@ function ConnectionBanner(): JSX.Element {
         <p class="banner bad">
           <Icon name="failed" />
           <span>
-            <strong>{refused.status === 403 ? 'You may not see this.' : 'This view cannot be shown.'}</strong>{' '}
+            <strong>{refused.isDenied ? 'You may not see this.' : 'This view cannot be shown.'}</strong>{' '}
             {refused.message}
           </span>
         </p>

@@ -4,7 +4,7 @@
  */
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { ViewName, Views } from '../dashboard/protocol.ts'
+import type { ApiProblem, ViewName, Views } from '../dashboard/protocol.ts'
 import { expireSession, fetchJson, RefusedError } from './session.ts'
 
 /** `polling`: streams do not get through, for example because of a proxy; the view is fetched every 2 seconds. */
@@ -13,7 +13,7 @@ export type Connection = 'connecting' | 'live' | 'polling' | 'gone' | 'refused' 
 export const connection = signal<Connection>('connecting')
 
 /** Why the view was refused, in words of the operator. */
-export const refusal = signal<{ readonly status: number; readonly message: string } | undefined>(undefined)
+export const refusal = signal<{ readonly isDenied: boolean; readonly message: string } | undefined>(undefined)
 
 /** When the operator did not answer for the first time. */
 export const goneSinceMs = signal<number | undefined>(undefined)
@@ -63,11 +63,27 @@ class Subscription {
       this.#emptyStreams = 0
       this.#accept(JSON.parse((event as MessageEvent<string>).data), 'live')
     })
+    source.addEventListener('problem', (event) => {
+      isEmpty = false
+      this.#emptyStreams = 0
+      this.#explain(JSON.parse((event as MessageEvent<string>).data))
+    })
     source.addEventListener('error', () => {
       source.close()
       if (isEmpty) this.#emptyStreams += 1
       void this.#fetch()
     })
+  }
+
+  /** A problem of a stream that stays open: the view may be sent again later. */
+  #explain({ code, message }: ApiProblem): void {
+    if (code === 'KOPF_DASHBOARD_LOGIN') {
+      expireSession()
+      return
+    }
+    connection.value = 'refused'
+    refusal.value = { isDenied: code === 'KOPF_DASHBOARD_ACCESS', message }
+    goneSinceMs.value = undefined
   }
 
   async #fetch(): Promise<void> {
@@ -94,7 +110,7 @@ class Subscription {
       goneSinceMs.value ??= Date.now()
     } else {
       connection.value = 'refused'
-      refusal.value = { status, message: (error as RefusedError).message }
+      refusal.value = { isDenied: status === 403, message: (error as RefusedError).message }
     }
     // A permission may be granted, and an operator that restarts is back within seconds.
     this.#after(status === undefined ? retryMs : retryMs * 5, () => void this.#fetch())

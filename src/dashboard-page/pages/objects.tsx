@@ -19,7 +19,7 @@ export function ObjectsPage({ query }: { readonly query: Query }): JSX.Element {
   const [first, setFirst] = useState(0)
   const filters = toSearch(query)
   useEffect(() => setFirst(0), [filters])
-  const { data } = useLive('objects', toSearch({ ...query, ...pageOf(first) }))
+  const { data } = useLive('objects', toSearch({ sort: 'state', ...query, ...pageOf(first) }))
   return (
     <>
       <PageTitle title="Objects" detail={data === undefined ? 'Loading …' : countOf(data.total, 'object')} />
@@ -62,7 +62,7 @@ function TextFilter({ value }: { readonly value: string }): JSX.Element {
         ref={input}
         data-filter
         type="search"
-        placeholder="Filter by name or reason ( / )"
+        placeholder="Filter by name ( / )"
         defaultValue={value}
         spellcheck={false}
         autocomplete="off"
@@ -128,27 +128,20 @@ function StateFilter({ value }: { readonly value: string }): JSX.Element {
   )
 }
 
-const orders: readonly (readonly [value: string, label: string])[] = [
+const orders: readonly (readonly [sort: string, label: string])[] = [
   ['', 'Most urgent first'],
-  ['changed desc', 'Last changed first'],
-  ['errors desc', 'Most errors first'],
-  ['name asc', 'By name'],
+  ['changed', 'Last changed first'],
+  ['errors', 'Most errors first'],
+  ['name', 'By name'],
 ]
 
 function Sorting({ query }: { readonly query: Query }): JSX.Element {
-  const value = query['sort'] === undefined ? '' : `${query['sort']} ${query['order'] ?? 'asc'}`
   return (
     <label>
       <span class="hidden">Order</span>
-      <select
-        value={value}
-        onChange={({ currentTarget }) => {
-          const [sort, order] = currentTarget.value.split(' ')
-          changeQuery({ sort, order })
-        }}
-      >
-        {orders.map(([one, label]) => (
-          <option key={one} value={one}>
+      <select value={query['sort'] ?? ''} onChange={({ currentTarget }) => changeQuery({ sort: currentTarget.value })}>
+        {orders.map(([sort, label]) => (
+          <option key={sort} value={sort}>
             {label}
           </option>
         ))}
