@@ -5,9 +5,10 @@ import type { Session } from '../client/session.ts'
 import { KopfError } from '../errors.ts'
 import { checkMemo } from '../handlers/args/memos.ts'
 import { isSuspiciousName } from '../handlers/create-handler.ts'
-import type { HealthAddress } from '../health/address.ts'
-import type { HealthEndpoint } from '../health/endpoint.ts'
 import { readHealthAddress, serveHealth } from '../health/serve-health.ts'
+import { serveMetrics } from '../metrics/serve-metrics.ts'
+import type { ServingAddress } from '../serving/address.ts'
+import type { Endpoint } from '../serving/endpoint.ts'
 import { type Clock, type Occupation, systemClock } from '../util/async/clock.ts'
 import { TaskGroup } from '../util/async/task-group.ts'
 import { describeError } from '../util/log/describe-error.ts'
@@ -57,13 +58,14 @@ class OperatorRun implements RunningOperator {
   readonly #options: RunOptions
   readonly #lifetimes: Lifetimes
   readonly #base: Base
-  readonly #healthAddress: HealthAddress | undefined
+  readonly #healthAddress: ServingAddress | undefined
   readonly #promises: RunPromises
   /** Undefined until the operator has a connection. */
   #assembly: Assembly | undefined
   /** The posting of Kubernetes events, which ends when `lifetimes.end` is aborted. Never rejects. */
   #posting: Promise<void> | undefined
-  #endpoint: HealthEndpoint | undefined
+  /** The endpoints that are served: health, metrics. Closed last. */
+  readonly #endpoints: Endpoint[] = []
   #stopping: Promise<void> | undefined
   /** Whether the first login has succeeded. Before that, rejected credentials fail the request that needs them; afterwards they stop the operator. */
   #hasLoggedIn = false
@@ -110,6 +112,7 @@ class OperatorRun implements RunningOperator {
       await activities.run('startup', this.#until(this.#lifetimes.tasks.signal))
       checkAdmission(this.#definition.registry, this.#definition.settings)
       await this.#serveHealth()
+      await this.#serveMetrics()
       await transport.ready(undefined)
       health.loggedIn()
       this.#hasLoggedIn = true
@@ -199,7 +202,7 @@ class OperatorRun implements RunningOperator {
         definition: this.#definition,
         hint: this.#options.stopHint,
         posting: this.#posting,
-        endpoint: this.#endpoint,
+        endpoints: this.#endpoints,
       })
     } finally {
       this.#base.observer.phaseChanged?.({ phase: 'stopped' })
@@ -226,7 +229,19 @@ class OperatorRun implements RunningOperator {
     if (this.#healthAddress === undefined) return
     const { activities, health, logger } = this.#base
     const probes = activities.probes(this.#lifetimes.end.signal)
-    this.#endpoint = await serveHealth(this.#healthAddress, { probes, health, logger })
+    this.#endpoints.push(await serveHealth(this.#healthAddress, { probes, health, logger }))
+  }
+
+  /** Before the login, so that a port that is in use is reported before any request to the cluster. */
+  async #serveMetrics(): Promise<void> {
+    const { address, plainHttp, certFile, keyFile } = this.#definition.settings.metrics
+    if (address === null) return
+    const settings = { address, plainHttp, certFile, keyFile }
+    const { metrics, sessions, clock, logger } = this.#base
+    const signal = this.#lifetimes.end.signal
+    this.#endpoints.push(
+      await serveMetrics({ settings, metrics, session: () => sessions.common, clock, logger, signal }),
+    )
   }
 
   /** A signal that is also aborted when the user aborts the operator before it has started. */

@@ -2,12 +2,14 @@
 import { defaultMaxLifetime } from '../kube/peerings.ts'
 import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from '../persistence/diffbase-storage.ts'
 import { type ProgressStorage, SmartProgressStorage } from '../persistence/progress-storage.ts'
+import { metricsDefaults } from '../serving/address.ts'
 import { duration, flag, integer, type OptionCheck, oneOf, orNull, text } from '../util/option-checks.ts'
 import { handlersSeconds } from '../util/stopping-times.ts'
 import {
   backoffs,
   configurationName,
   durations,
+  endpointAddress,
   fieldManagerName,
   finalizerName,
   objectName,
@@ -16,7 +18,7 @@ import {
   signingKeys,
   webhookServer,
 } from './checks.ts'
-import type { Settings } from './groups.ts'
+import type { ForeignRegistry, Settings } from './groups.ts'
 import { SelectorMap } from './selector-map.ts'
 
 export interface SettingSpec<V> {
@@ -57,6 +59,14 @@ export const settingSpecs: SettingSpecs = {
   },
   logging: {
     frameworkLevel: setting(orNull(oneOf('debug', 'info', 'warn', 'error')), null),
+  },
+  metrics: {
+    address: setting(orNull(endpointAddress(metricsDefaults)), null),
+    plainHttp: setting(flag, false),
+    certFile: setting(orNull(text), null),
+    keyFile: setting(orNull(text), null),
+    registry: setting(orNull(objectWith<ForeignRegistry>('a registry of metrics', 'metrics')), null),
+    namespaces: setting(flag, false),
   },
   peering: {
     name: setting(text, 'default'),
