@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { ApiProblem, ViewName, Views } from '../dashboard/protocol.ts'
-import { expireSession, fetchJson, RefusedError } from './session.ts'
+import { expireSession, fetchJson, RefusedError, session } from './session.ts'
 
 /** `polling`: streams do not get through, for example because of a proxy; the view is fetched every 2 seconds. */
 export type Connection = 'connecting' | 'live' | 'polling' | 'gone' | 'refused' | 'paused'
@@ -28,6 +28,11 @@ interface ReceivedView {
 }
 
 const received = signal<ReceivedView | undefined>(undefined)
+
+// The data of one user is not shown to the next one.
+session.subscribe(({ type }) => {
+  if (type !== 'open') received.value = undefined
+})
 
 const retryMs = 1000
 const pollMs = 2000
