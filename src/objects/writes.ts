@@ -113,12 +113,7 @@ function describeTarget({ path }: ApiError, { body }: WatchedObject): string {
 function writerOf(
   context: Context,
   object: WatchedObject,
-  {
-    logger,
-    patch: { authors },
-    purpose,
-    writes,
-  }: WritePatchOptions & { readonly writes: WrittenState[] | undefined },
+  { logger, patch: { authors }, purpose, writes }: WritePatchOptions & { readonly writes: WrittenState[] | undefined },
 ): PatchWriter {
   return {
     session: context.session,
