@@ -36,7 +36,7 @@ function whyOf(state: ObjectState, facts: ObjectFacts | undefined): string | und
 function nextAt({ run }: ViewSource, object: WatchedObject, facts: ObjectFacts | undefined): number | undefined {
   const attempts = [...(facts?.retrying.values() ?? [])]
   if (attempts.length > 0) return Math.min(...attempts)
-  const dueMs = run.context()?.timers.dueInMs(object)
+  const dueMs = run.context()?.timers.remainingMs(object)
   // To seconds: the row changes only if the time does.
   return dueMs === undefined ? undefined : Math.round((run.clock.now() + dueMs) / 1000) * 1000
 }
