@@ -12,6 +12,7 @@ import { addManifestsCommand } from './commands/manifests.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
+import { addTopCommand } from './commands/top.ts'
 import { addUninstallCommand } from './commands/uninstall/uninstall.ts'
 import { toBash } from './completion/bash.ts'
 import { toFish } from './completion/fish.ts'
@@ -53,6 +54,7 @@ export function createProgram(): Command {
   addInitCommand(program)
   addRunCommand(program)
   addDevCommand(program)
+  addTopCommand(program)
   addFreezeCommand(program)
   addResumeCommand(program)
   program.commandsGroup('Objects:')

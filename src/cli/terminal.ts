@@ -41,9 +41,19 @@ export function terminalAbilities(): TerminalAbilities {
   return detectAbilities(process.stderr.isTTY === true, terminalVariables())
 }
 
+/** The abilities of the terminal that shows the output. */
+export function outputAbilities(): TerminalAbilities {
+  return detectAbilities(isPrintedToPerson(), terminalVariables())
+}
+
 /** Colours for the output; none if it does not go to a terminal. */
 export function outputPalette(): Palette {
-  return createPalette(detectAbilities(isPrintedToPerson(), terminalVariables()).hasColours)
+  return createPalette(outputAbilities().hasColours)
+}
+
+/** The width of the terminal of the output; without a terminal, that of a wide one. */
+export function outputColumns(): number {
+  return process.stdout.columns || 120
 }
 
 /** Whether the output goes to a terminal. */

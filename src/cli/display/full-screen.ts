@@ -53,7 +53,7 @@ export class FullScreen implements Disposable {
     if (!this.#isOpen) return
     const rows = Array.from({ length: this.rows }, (_, index) => lines[index] ?? '')
     const changed = rows.flatMap((row, index) =>
-      row === this.#rows[index] ? [] : [`\u001b[${index + 1};1H${row}\u001b[K`],
+      row === this.#rows[index] ? [] : [`\u001b[${index + 1};1H\u001b[K${row}`],
     )
     this.#rows = rows
     if (changed.length > 0) this.#write(changed.join(''))

@@ -69,7 +69,10 @@ export class TopScreen {
     if (this.#sizes === undefined) this.#draw()
     const before = this.#view
     const after = pressTopKey(before, key, this.#sizes!)
-    if (after === undefined) return this.quit()
+    if (after === undefined) {
+      this.quit()
+      return
+    }
     this.#view = after
     this.#draw()
     const isOther = JSON.stringify(toObjectsQuery(before)) !== JSON.stringify(toObjectsQuery(after))

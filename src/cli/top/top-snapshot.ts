@@ -39,7 +39,7 @@ export async function readSnapshot(read: ReadView, view: TopView, signal: AbortS
     read('objects', toObjectsQuery(view), signal),
   ])
   const snapshot: TopSnapshot = { overview, problems, handlers, requests, objects }
-  if (!isSnapshot(snapshot)) throw new KopfError('KOPF_DASHBOARD_ANSWER', notADashboard)
+  if (!isSnapshot(snapshot)) throw new KopfError('KOPF_DASHBOARD_UNREACHABLE', notADashboard)
   return snapshot
 }
 
