@@ -12,6 +12,7 @@ const layers: readonly (readonly string[])[] = [
   ['causation'],
   ['observer.ts'],
   ['client'],
+  ['serving'],
   ['watching', 'patching', 'persistence', 'queueing'],
   ['settings'],
   ['handlers'],
@@ -24,6 +25,7 @@ const layers: readonly (readonly string[])[] = [
     'election',
     'health',
     'indexing',
+    'metrics',
     'peering',
     'posting',
     'reconciling',
@@ -157,6 +159,7 @@ test('features do not import each other', () => {
     'election',
     'health',
     'indexing',
+    'metrics',
     'peering',
     'posting',
     'reconciling',
@@ -310,7 +313,7 @@ test.each([
     /\{[^}]*\b(request|connect)\b[^}]*\} from 'node:(https?|net|tls)'/,
     ['client/http/transport.ts', 'client/http/proxy-tunnel.ts', 'client/cluster-flavour.ts', 'server/webhooks/call.ts'],
   ],
-  ['listening on a port', /\bcreateServer\b/, ['server/http.ts', 'health/endpoint.ts', 'webhooks/http/listener.ts']],
+  ['listening on a port', /\bcreateServer\b/, ['server/http.ts', 'serving/endpoint.ts', 'webhooks/http/listener.ts']],
 ])('%s are used in one place only', (_, pattern, places) => {
   const users = sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
   expect(users.filter((path) => !(places as readonly string[]).includes(path))).toEqual([])

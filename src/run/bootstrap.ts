@@ -256,6 +256,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
     clock: base.clock,
     settings: settings.posting,
     logger: base.logger,
+    observer: base.observer,
     defaultNamespace: () => base.transport.defaultNamespace,
   })
   // Opens when the indices are complete: no handler is called before.

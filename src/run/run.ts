@@ -5,9 +5,9 @@ import type { Session } from '../client/session.ts'
 import { KopfError } from '../errors.ts'
 import { checkMemo } from '../handlers/args/memos.ts'
 import { isSuspiciousName } from '../handlers/create-handler.ts'
-import type { HealthAddress } from '../health/address.ts'
-import type { HealthEndpoint } from '../health/endpoint.ts'
 import { readHealthAddress, serveHealth } from '../health/serve-health.ts'
+import type { ServingAddress } from '../serving/address.ts'
+import type { Endpoint } from '../serving/endpoint.ts'
 import { type Clock, type Occupation, systemClock } from '../util/async/clock.ts'
 import { TaskGroup } from '../util/async/task-group.ts'
 import { describeError } from '../util/log/describe-error.ts'
@@ -57,13 +57,13 @@ class OperatorRun implements RunningOperator {
   readonly #options: RunOptions
   readonly #lifetimes: Lifetimes
   readonly #base: Base
-  readonly #healthAddress: HealthAddress | undefined
+  readonly #healthAddress: ServingAddress | undefined
   readonly #promises: RunPromises
   /** Undefined until the operator has a connection. */
   #assembly: Assembly | undefined
   /** The posting of Kubernetes events, which ends when `lifetimes.end` is aborted. Never rejects. */
   #posting: Promise<void> | undefined
-  #endpoint: HealthEndpoint | undefined
+  #endpoint: Endpoint | undefined
   #stopping: Promise<void> | undefined
   /** Whether the first login has succeeded. Before that, rejected credentials fail the request that needs them; afterwards they stop the operator. */
   #hasLoggedIn = false

@@ -4,7 +4,7 @@
  */
 
 import type { StopLimit } from '../handlers/watchdog.ts'
-import type { HealthEndpoint } from '../health/endpoint.ts'
+import type { Endpoint } from '../serving/endpoint.ts'
 import { isAssigned } from '../settings/settings.ts'
 import { createSharedController } from '../util/async/shared-signal.ts'
 import { withTimeout } from '../util/async/with-timeout.ts'
@@ -21,7 +21,7 @@ export interface ShutdownOptions {
   /** Tells a user at a terminal how to end the process at once. */
   readonly hint: string | undefined
   readonly posting: Promise<void> | undefined
-  readonly endpoint: HealthEndpoint | undefined
+  readonly endpoint: Endpoint | undefined
 }
 
 export async function shutDown(options: ShutdownOptions): Promise<void> {

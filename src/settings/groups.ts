@@ -74,6 +74,28 @@ interface LoggingSettings {
   frameworkLevel: FrameworkLevel | null
 }
 
+/** The operator's metrics. */
+interface MetricsSettings {
+  /**
+   * Where the metrics are served: `:8443`, `localhost:8080` or `https://0.0.0.0:8443/metrics`. The default port is 8443, the default path
+   * `/metrics`. Without a scheme, `localhost` is served over HTTP, and everything else over HTTPS. Over HTTPS, a client needs a bearer token
+   * of the cluster and the permission to `get` the path. `kopf run` sets it from `--metrics` or `KOPF_RUN_METRICS`. Read at the start, after the
+   * startup handlers. `null`: metrics are not served. Default: null.
+   */
+  address: string | null
+  /**
+   * Whether metrics may be served over plain HTTP, without authentication, on other addresses than `localhost`. Default: false.
+   */
+  plainHttp: boolean
+  /**
+   * The file with the certificate and its chain for HTTPS, in PEM. It is read again when it changes. `null`: a self-signed certificate, which
+   * clients cannot verify. Default: null.
+   */
+  certFile: string | null
+  /** The file with the private key of `certFile`, in PEM. Default: null. */
+  keyFile: string | null
+}
+
 /** Peering: operators that handle the same objects pause for each other. Read at the start, after the startup handlers. */
 export interface PeeringSettings {
   /** The name of the peering object. Operators with different names ignore each other. Default: "default". */
@@ -338,6 +360,8 @@ export interface Settings {
   readonly posting: PostingSettings
   /** The operator's log. */
   readonly logging: LoggingSettings
+  /** The operator's metrics. */
+  readonly metrics: MetricsSettings
   /** Peering: operators that handle the same objects pause for each other. */
   readonly peering: PeeringSettings
   /** Leader election among several replicas of one operator. */

@@ -2,12 +2,14 @@
 import { defaultMaxLifetime } from '../kube/peerings.ts'
 import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from '../persistence/diffbase-storage.ts'
 import { type ProgressStorage, SmartProgressStorage } from '../persistence/progress-storage.ts'
+import { metricsDefaults } from '../serving/address.ts'
 import { duration, flag, integer, type OptionCheck, oneOf, orNull, text } from '../util/option-checks.ts'
 import { handlersSeconds } from '../util/stopping-times.ts'
 import {
   backoffs,
   configurationName,
   durations,
+  endpointAddress,
   fieldManagerName,
   finalizerName,
   objectName,
@@ -57,6 +59,12 @@ export const settingSpecs: SettingSpecs = {
   },
   logging: {
     frameworkLevel: setting(orNull(oneOf('debug', 'info', 'warn', 'error')), null),
+  },
+  metrics: {
+    address: setting(orNull(endpointAddress(metricsDefaults)), null),
+    plainHttp: setting(flag, false),
+    certFile: setting(orNull(text), null),
+    keyFile: setting(orNull(text), null),
   },
   peering: {
     name: setting(text, 'default'),

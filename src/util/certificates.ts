@@ -1,6 +1,6 @@
 /**
- * Creates a certificate authority and issues certificates. The X.509 encoder is loaded on first use. Used by the embedded server and the
- * webhook servers to serve TLS, and by the tools that start a real control plane.
+ * Creates a certificate authority and issues certificates. The X.509 encoder is loaded on first use. Used by the embedded server, the webhook
+ * servers and the endpoints of src/serving to serve TLS, and by the tools that start a real control plane.
  */
 import { webcrypto } from 'node:crypto'
 
@@ -135,4 +135,46 @@ async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
 async function exportPrivateKey(key: webcrypto.CryptoKey): Promise<string> {
   const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64')
   return `-----BEGIN PRIVATE KEY-----\n${der.replace(/.{64}/g, '$&\n').trimEnd()}\n-----END PRIVATE KEY-----\n`
+}
+
+/** The names of a certificate. */
+export interface CertificateNames {
+  readonly commonName: string
+  readonly hosts: readonly string[]
+}
+
+/** The CA is never renewed: no process runs for so long. */
+const caLifetimeMs = 20 * yearMs
+/** Renewed after two thirds of the validity: the rest allows for wrong clocks and for failures. */
+const renewAfterMs = (yearMs * 2) / 3
+
+/** A certificate for a server without certificate files: issued in memory by a CA of its own, and renewed before it expires. */
+export class SelfSigned {
+  readonly #authority: CertificateAuthority
+  readonly #names: CertificateNames
+  #issued: { readonly pair: KeyPair; readonly atMs: number } | undefined
+
+  private constructor(authority: CertificateAuthority, names: CertificateNames) {
+    this.#authority = authority
+    this.#names = names
+  }
+
+  /** `caName` is the common name of the CA. */
+  static async create(caName: string, names: CertificateNames): Promise<SelfSigned> {
+    return new SelfSigned(await CertificateAuthority.create(caName, { lifetimeMs: caLifetimeMs }), names)
+  }
+
+  /** The CA certificate. It stays the same when a certificate is renewed. */
+  get caPem(): string {
+    return this.#authority.caPem
+  }
+
+  /** Returns the same certificate until two thirds of its validity are over. */
+  async issue(nowMs: number): Promise<KeyPair> {
+    if (this.#issued === undefined || nowMs - this.#issued.atMs >= renewAfterMs) {
+      const pair = await this.#authority.issue({ ...this.#names, lifetimeMs: yearMs })
+      this.#issued = { pair, atMs: nowMs }
+    }
+    return this.#issued.pair
+  }
 }
