@@ -11,7 +11,7 @@ import { type Clock, noLongerNeeded, trySleep } from '../util/async/clock.ts'
 import { getString, isPlainObject } from '../util/json/json.ts'
 import { tryParseJsonText } from '../util/json/json-text.ts'
 import { describeError } from '../util/log/describe-error.ts'
-import type { Transport, TransportResponse } from '../util/transport.ts'
+import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 
 /** What the operator is told at the login: a bearer token of its cluster, or the code of a login URL. */
 export type DashboardLogin = { readonly token: string } | { readonly code: string }
@@ -43,19 +43,27 @@ export class DashboardClient {
     this.#options = options
   }
 
-  /** One view. Logs in first, and again if the session has ended. */
+  /** One view. */
   async view<N extends ViewName>(
     name: N,
     query: Readonly<Record<string, string | number>>,
     signal: AbortSignal,
   ): Promise<Views[N]> {
     const path = `/api/views/${name}?${toText(query)}`
+    const answer = await this.#inTime(signal, async (any) => readAnswer(await this.send({ method: 'GET', path }, any)))
+    if (answer.status === 200) return answer.value as unknown as Views[N]
+    throw toError('read the state of the operator', answer)
+  }
+
+  /** Sends a request in the session, and returns the response as it arrives. Logs in first, and again if the session has ended. */
+  async send(request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
     for (let attempt = 1; ; attempt += 1) {
       const session = await this.session(signal)
-      const answer = await this.#exchange({ method: 'GET', path, headers: { cookie: session.cookie } }, signal)
-      if (answer.status === 200) return answer.value as unknown as Views[N]
-      if (answer.status !== 401 || attempt > 1) throw toError('read the state of the operator', answer)
-      this.forget(session)
+      const headers = { ...request.headers, cookie: session.cookie, 'x-kopf-csrf': session.csrf }
+      const response = await this.#options.transport.send({ ...request, headers }, signal)
+      if (response.status !== 401 || attempt > 1) return response
+      await readAnswer(response)
+      this.#forget(session)
     }
   }
 
@@ -70,7 +78,7 @@ export class DashboardClient {
   }
 
   /** Logs in again at the next request, unless that has happened in the meantime. */
-  forget(session: DashboardSession): void {
+  #forget(session: DashboardSession): void {
     const pending = this.#session
     void pending?.then((current) => {
       if (current === session && this.#session === pending) this.#session = undefined
@@ -80,30 +88,34 @@ export class DashboardClient {
   async #logIn(signal: AbortSignal): Promise<DashboardSession> {
     const body = JSON.stringify(await this.#options.login())
     const headers = { 'content-type': 'application/json' }
-    const answer = await this.#exchange({ method: 'POST', path: '/api/login', headers, body }, signal)
+    const request = { method: 'POST', path: '/api/login', headers, body }
+    const answer = await this.#inTime(signal, async (any) =>
+      readAnswer(await this.#options.transport.send(request, any)),
+    )
     if (answer.status !== 200 || answer.cookie === '') throw toError('log in to the operator', answer)
     const { value, cookie } = answer
     return { cookie, csrf: getString(value, 'csrf') ?? '', user: getString(value, 'user') ?? '' }
   }
 
-  async #exchange(request: Parameters<Transport['send']>[0], signal: AbortSignal): Promise<Answer> {
-    const { transport, clock } = this.#options
+  /** Rejects with a reason for the user, also if there is no answer in time. */
+  async #inTime<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const [done, late] = [new AbortController(), new AbortController()]
     const reason = new KopfError(code, `Cannot reach the operator: no answer within ${requestTimeoutMs / 1000} seconds`)
-    void trySleep(clock, requestTimeoutMs, done.signal).then((isLate) => isLate && late.abort(reason))
+    void trySleep(this.#options.clock, requestTimeoutMs, done.signal).then((isLate) => isLate && late.abort(reason))
     try {
-      return await withAnySignal([signal, late.signal], async (any) => readAnswer(await transport.send(request, any())))
+      return await withAnySignal([signal, late.signal], async (any) => work(any()))
     } catch (error) {
       signal.throwIfAborted()
-      throw error instanceof KopfError ? error : toUnreachable(request, error)
+      throw error instanceof KopfError ? error : toUnreachable(error)
     } finally {
       done.abort(noLongerNeeded)
     }
   }
 }
 
-function toUnreachable(request: Parameters<Transport['send']>[0], cause: unknown): KopfError {
-  const { problem } = toConnectionError(request, cause)
+/** The error of a connection in words. */
+export function toUnreachable(cause: unknown): KopfError {
+  const { problem } = toConnectionError({ method: 'GET', path: '/' }, cause)
   const advice =
     problem === 'certificate'
       ? 'name the CA of its certificate with --certificate-authority'

@@ -4,6 +4,7 @@ import { kubernetesVersion } from '../server/version.ts'
 import { packageVersion } from '../util/process/package-files.ts'
 import { addBuildCommand } from './commands/build.ts'
 import { addCrdCommand } from './commands/crd/crd.ts'
+import { addDashboardCommand } from './commands/dashboard.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addFreezeCommand, addResumeCommand } from './commands/freeze.ts'
@@ -55,6 +56,7 @@ export function createProgram(): Command {
   addRunCommand(program)
   addDevCommand(program)
   addTopCommand(program)
+  addDashboardCommand(program)
   addFreezeCommand(program)
   addResumeCommand(program)
   program.commandsGroup('Objects:')
