@@ -1,5 +1,5 @@
 /** Parses the address of the health endpoint, such as `http://0.0.0.0:8080/healthz`. Called by `kopf run` and by serve-health.ts. */
-import { type ServingAddress, parseEndpointAddress } from '../serving/address.ts'
+import { parseEndpointAddress, type ServingAddress } from '../serving/address.ts'
 
 /** The path of the readiness page; the path of the liveness page is in the address. */
 export const readinessPath = '/readyz'

@@ -1,6 +1,6 @@
 /** The pages of the health endpoint: liveness (results of the probe handlers) and readiness. Started and closed by run.ts. */
 import { KopfError } from '../errors.ts'
-import { type ServingAddress, formatEndpointAddress } from '../serving/address.ts'
+import { formatEndpointAddress, type ServingAddress } from '../serving/address.ts'
 import {
   type Endpoint,
   type EndpointAnswer,

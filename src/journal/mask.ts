@@ -5,8 +5,9 @@
 import { isSecret, secretFields } from '../causation/conceal-secrets.ts'
 import { looksSecret } from '../steps/secret-detection.ts'
 import { concealedText, isConcealed } from '../util/concealed.ts'
-import { isContainer, isPlainObject } from '../util/json/json.ts'
+import { isContainer, isPlainObject, setOwn } from '../util/json/json.ts'
 import { weightOf } from '../util/json/lazy-json.ts'
+import { resolvePath } from '../util/json/paths.ts'
 
 /** Words of a field name that holds a secret, without separators and in lower case. `auth` and `key` count only at the end of a name. */
 const sensitiveWord = /passw|passphrase|pwd|secret|token|credential|apikey|privatekey|accesskey|signature/
@@ -211,4 +212,61 @@ function writeObject(value: { readonly [key: string]: unknown }, writer: ValueWr
     parts.push(`${name}:${write(value[key], { ...writer, isHidden })}`)
   }
   return `{${parts.join(',')}${isWhole ? '' : ',…'}}`
+}
+
+const maxJsonNodes = 2000
+const maxJsonText = 500
+
+/** A JSON value without secrets, with short texts, and with at most 2,000 values. `path`: the field of the object that it is the value of. */
+export function maskJson(
+  value: unknown,
+  { path, body }: { readonly path: readonly string[]; readonly body: object },
+): unknown {
+  const isHidden = isSecretField(body, path) || path.some(isSensitiveName) || isHiddenPair(body, path)
+  return copyMasked(value, { isHidden, depth: 0, left: { nodes: maxJsonNodes }, secrets: secretsOf(body) })
+}
+
+function isHiddenPair(body: object, path: readonly string[]): boolean {
+  if (path.at(-1) !== 'value') return false
+  const pair = resolvePath(body, path.slice(0, -1))
+  return isPlainObject(pair) && isSecretPair(pair)
+}
+
+interface MaskedCopy {
+  readonly isHidden: boolean
+  readonly depth: number
+  readonly left: { nodes: number }
+  readonly secrets: ReadonlySet<string>
+}
+
+function copyMasked(value: unknown, copy: MaskedCopy): unknown {
+  const { isHidden, depth, left, secrets } = copy
+  left.nodes -= 1
+  if (value === null || value === undefined || value === '') return value
+  if (isHidden || isConcealed(value) || secrets.has('')) return concealedText
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value === 'string') {
+    return /^\s{0,4}[[{]/.test(value) ? `[JSON, ${value.length} characters]` : maskText(value, maxJsonText, secrets)
+  }
+  if (!isContainer(value)) return value
+  if (depth === maxDepth || left.nodes <= 0) return '…'
+  const inner = { ...copy, depth: depth + 1 }
+  if (Array.isArray(value)) {
+    const items = value.slice(0, Math.max(0, left.nodes)).map((item) => copyMasked(item, inner))
+    return items.length < value.length ? [...items, '…'] : items
+  }
+  const isPair = isSecretPair(value)
+  const fields: { [key: string]: unknown } = {}
+  for (const key of Object.keys(value)) {
+    if (left.nodes <= 0) {
+      fields['…'] = '…'
+      break
+    }
+    setOwn(
+      fields,
+      key,
+      copyMasked(value[key], { ...inner, isHidden: isSensitiveName(key) || (isPair && key === 'value') }),
+    )
+  }
+  return fields
 }

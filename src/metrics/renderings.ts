@@ -5,6 +5,7 @@
 import { KopfError } from '../errors.ts'
 import { type Clock, monotonicMs, trySleep } from '../util/async/clock.ts'
 import { withTimeout } from '../util/async/with-timeout.ts'
+import { type ExpositionFormat, negotiateFormat } from './negotiation.ts'
 import type { MetricsSource } from './serve-metrics.ts'
 
 type Rendering = Awaited<ReturnType<MetricsSource['render']>>
@@ -24,8 +25,8 @@ const timeoutMs = 10_000
 export class Renderings {
   readonly #source: MetricsSource
   readonly #context: RenderingsContext
-  /** Renderings that have not begun yet, by the `Accept` header. */
-  readonly #waiting = new Map<string, Promise<Rendering>>()
+  /** Renderings that have not begun yet, by format. */
+  readonly #waiting = new Map<ExpositionFormat, Promise<Rendering>>()
   /** Resolves when the next rendering may begin. */
   #turn: Promise<unknown> = Promise.resolve()
 
@@ -35,7 +36,7 @@ export class Renderings {
   }
 
   render(accept: string | undefined): Promise<Rendering> {
-    const key = accept ?? ''
+    const key = negotiateFormat(accept)
     const waiting = this.#waiting.get(key)
     if (waiting !== undefined) return waiting
     let tookMs = 0

@@ -23,7 +23,6 @@ import {
   startEndpoint,
   toError,
 } from '../serving/endpoint.ts'
-import { UnsentResponses } from '../serving/unsent-responses.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
@@ -37,8 +36,14 @@ export interface MetricsSource {
   render(accept: string | undefined): Promise<{ readonly contentType: string; readonly body: string | Uint8Array }>
 }
 
+/** The settings of an endpoint that is served. */
+type MetricsEndpointSettings = Pick<Settings['metrics'], 'plainHttp' | 'certFile' | 'keyFile'> & {
+  readonly address: string
+}
+
 export interface MetricsSources {
-  readonly settings: Settings['metrics']
+  /** With an address. */
+  readonly settings: MetricsEndpointSettings
   readonly metrics: MetricsSource
   /** For the reviews of clients. Every replica serves metrics, so that a candidate may send these requests. */
   readonly session: () => Session
@@ -48,13 +53,8 @@ export interface MetricsSources {
   readonly signal: AbortSignal
 }
 
-/** Beyond this, the oldest response that its client does not read is given up. A response has about 100 KiB. */
-const maxUnsentBytes = 16 * 1024 * 1024
-
-/** Undefined if the settings have no address. */
-export async function serveMetrics(sources: MetricsSources): Promise<Endpoint | undefined> {
+export async function serveMetrics(sources: MetricsSources): Promise<Endpoint> {
   const { settings, clock, logger } = sources
-  if (settings.address === null) return undefined
   const address = readMetricsAddress(settings.address)
   checkPlainHttp(address, settings)
   const server = new MetricsServer(address, sources)
@@ -68,11 +68,7 @@ export async function serveMetrics(sources: MetricsSources): Promise<Endpoint | 
         { certFile, keyFile, host: address.host, name: 'metrics', clock, logger, fail: failFiles },
         signal,
       ),
-    onRequest: async (request, response) => {
-      const answer = await server.answer(request)
-      respond(request, response, answer)
-      server.unsent.add(response, answer.body.length)
-    },
+    onRequest: async (request, response) => respond(request, response, await server.answer(request)),
     onError: (error) => server.warn(`A request for metrics has failed: ${describeError(error)}`),
   })
   logger.info(
@@ -93,7 +89,7 @@ function failFiles(why: string, cause?: unknown): never {
   return fail(`over HTTPS: ${why}`, cause)
 }
 
-function checkPlainHttp(address: ServingAddress, { plainHttp }: Settings['metrics']): void {
+function checkPlainHttp(address: ServingAddress, { plainHttp }: MetricsEndpointSettings): void {
   if (address.scheme === 'https' || plainHttp || isLoopbackHost(address.host)) return
   fail(
     `at ${formatEndpointAddress(address)}: over plain HTTP, every program that reaches the port could read them; use https, listen on localhost, ` +
@@ -102,7 +98,6 @@ function checkPlainHttp(address: ServingAddress, { plainHttp }: Settings['metric
 }
 
 class MetricsServer {
-  readonly unsent: UnsentResponses = new UnsentResponses(maxUnsentBytes)
   readonly #address: ServingAddress
   readonly #renderings: Renderings
   readonly #warnings: LimitedWarnings

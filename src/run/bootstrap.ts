@@ -30,6 +30,7 @@ import { ObjectIndexing } from '../indexing/object-indexing.ts'
 import { isExactNamespace } from '../kube/namespaces.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource } from '../kube/resources/selectors.ts'
+import { MetricsRegistry } from '../metrics/registry.ts'
 import { CatchUp } from '../objects/catch-up.ts'
 import type { Context, ObjectEvent } from '../objects/context.ts'
 import { ObjectFeatures } from '../objects/features.ts'
@@ -115,6 +116,7 @@ export interface Base {
   readonly pause: Pause
   readonly health: Health
   readonly workers: WorkerPool
+  readonly metrics: MetricsRegistry
   readonly activities: Activities
   readonly transport: AuthenticatedTransport
   /** The identity of the operator in peerings and leases; determined on first use. */
@@ -161,6 +163,7 @@ export function createBase({
     observer,
     client: () => createOperatorClient(discovery, sessions.common, { namespace: undefined, signal: end.signal }),
   })
+  const metrics = new MetricsRegistry({ now: () => clock.now() })
   const transport = new AuthenticatedTransport({
     transport: options.transport,
     login: createLogin(options.connection, activities),
@@ -203,6 +206,7 @@ export function createBase({
     pause,
     health,
     workers,
+    metrics,
     activities,
     transport,
     identity,

@@ -21,7 +21,7 @@ export interface ShutdownOptions {
   /** Tells a user at a terminal how to end the process at once. */
   readonly hint: string | undefined
   readonly posting: Promise<void> | undefined
-  readonly endpoint: Endpoint | undefined
+  readonly endpoints: readonly Endpoint[]
 }
 
 export async function shutDown(options: ShutdownOptions): Promise<void> {
@@ -101,7 +101,7 @@ async function closeAdmission({ base, assembly, lifetimes }: ShutdownOptions): P
   }
 }
 
-async function cleanUp({ base, assembly, lifetimes, posting, endpoint }: ShutdownOptions): Promise<void> {
+async function cleanUp({ base, assembly, lifetimes, posting, endpoints }: ShutdownOptions): Promise<void> {
   base.workers.abandonCalls()
   try {
     await base.activities.run('cleanup', createSharedController().signal)
@@ -112,6 +112,6 @@ async function cleanUp({ base, assembly, lifetimes, posting, endpoint }: Shutdow
     lifetimes.end.abort()
     await posting
     await base.transport.close()
-    await endpoint?.close()
+    await Promise.all(endpoints.map((endpoint) => endpoint.close()))
   }
 }

@@ -33,6 +33,8 @@ export interface EndpointLimits {
   readonly maxHeaderBytes: number
   /** A client must finish its TLS handshake, and then send its request with its body, within this time. */
   readonly requestTimeoutMs: number
+  /** Of all responses that clients have not read yet. Beyond this, the oldest one is given up, and its client disconnected. */
+  readonly maxUnsentBytes: number
   /** A connection that transfers nothing is closed after this time. Longer than the slowest response takes. */
   readonly idleTimeoutMs: number
 }
@@ -50,11 +52,13 @@ export const defaultLimits: EndpointLimits = {
   maxHeaderBytes: 8192,
   requestTimeoutMs: 5000,
   idleTimeoutMs: 15_000,
+  maxUnsentBytes: 16 * 1024 * 1024,
 }
 
 export async function startEndpoint(options: EndpointOptions): Promise<Endpoint> {
   const { address: requested, certificates } = options
   const limits = { ...defaultLimits, ...options.limits }
+  const unsent = new UnsentResponses(limits.maxUnsentBytes)
   const ending = new AbortController()
   const pairs = requested.scheme === 'https' ? certificates!(ending.signal)[Symbol.asyncIterator]() : undefined
   try {
@@ -63,7 +67,7 @@ export async function startEndpoint(options: EndpointOptions): Promise<Endpoint>
     const guard = new ConnectionGuard(server, limits, (request, response) => {
       const { address } = server.address() as AddressInfo
       if (isRebound(address, request, requested.host)) respond(request, response, forbidden)
-      else void serve(options, request, response)
+      else void serve(options, request, response).then(() => unsent.add(response))
     })
     await listen(server, options)
     // Errors of single connections that could not be accepted are ignored: the client retries.
@@ -123,6 +127,37 @@ async function serve(options: EndpointOptions, request: IncomingMessage, respons
     options.onError?.(error)
     if (response.headersSent) response.destroy()
     else respond(request, response, toError(500, 'internal error'))
+  }
+}
+
+/** Limits the memory of responses that clients do not read: beyond the limit, the oldest one is given up and its client disconnected. */
+class UnsentResponses {
+  /** In the order in which they were ended, with their size in bytes. */
+  readonly #responses = new Map<ServerResponse, number>()
+  readonly #maxBytes: number
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Called with a response that was handed over to Node, but perhaps not yet to the operating system. */
+  add(response: ServerResponse): void {
+    const bytes = response.writableLength
+    if (bytes === 0 || response.closed || response.destroyed) return
+    this.#responses.set(response, bytes)
+    this.#bytes += bytes
+    response.once('close', () => this.#remove(response))
+    for (const oldest of this.#responses.keys()) {
+      if (this.#bytes <= this.#maxBytes || this.#responses.size === 1) break
+      this.#remove(oldest)
+      oldest.destroy()
+    }
+  }
+
+  #remove(response: ServerResponse): void {
+    this.#bytes -= this.#responses.get(response) ?? 0
+    this.#responses.delete(response)
   }
 }
 

@@ -74,6 +74,14 @@ interface LoggingSettings {
   frameworkLevel: FrameworkLevel | null
 }
 
+/** The registry of another metrics library: anything with `metrics()` and `contentType`, such as a `Registry` of prom-client. */
+export interface ForeignRegistry {
+  /** Returns all metrics as text, in the format of Prometheus or of OpenMetrics. */
+  metrics(): string | Promise<string>
+  /** The format of the text, as a content type. */
+  readonly contentType: string
+}
+
 /** The operator's metrics. */
 interface MetricsSettings {
   /**
@@ -94,6 +102,16 @@ interface MetricsSettings {
   certFile: string | null
   /** The file with the private key of `certFile`, in PEM. Default: null. */
   keyFile: string | null
+  /**
+   * The registry of another metrics library, whose metrics are served together with those of the operator. If it has a metric of the same
+   * name as the operator, that of the operator is served. `null`: none. Default: null.
+   */
+  registry: ForeignRegistry | null
+  /**
+   * Whether the series about handlers have the label `namespace`. At most 200 namespaces have series of their own; the others
+   * are counted as `other`. Default: false.
+   */
+  namespaces: boolean
 }
 
 /** Peering: operators that handle the same objects pause for each other. Read at the start, after the startup handlers. */

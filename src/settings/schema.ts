@@ -18,7 +18,7 @@ import {
   signingKeys,
   webhookServer,
 } from './checks.ts'
-import type { Settings } from './groups.ts'
+import type { ForeignRegistry, Settings } from './groups.ts'
 import { SelectorMap } from './selector-map.ts'
 
 export interface SettingSpec<V> {
@@ -65,6 +65,8 @@ export const settingSpecs: SettingSpecs = {
     plainHttp: setting(flag, false),
     certFile: setting(orNull(text), null),
     keyFile: setting(orNull(text), null),
+    registry: setting(orNull(objectWith<ForeignRegistry>('a registry of metrics', 'metrics')), null),
+    namespaces: setting(flag, false),
   },
   peering: {
     name: setting(text, 'default'),

@@ -31,6 +31,7 @@ test('every setting has a default', () => {
       eventNamePrefix: 'kopf-event-',
     },
     logging: { frameworkLevel: null },
+    metrics: { address: null, plainHttp: false, certFile: null, keyFile: null, registry: null, namespaces: false },
     peering: {
       name: 'default',
       stealth: false,

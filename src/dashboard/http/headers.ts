@@ -20,7 +20,16 @@ export function cookieName(isSecure: boolean): string {
   return isSecure ? '__Host-kopf-dashboard' : 'kopf-dashboard'
 }
 
-export function toCookie(id: string, { isSecure, isEnded = false }: { readonly isSecure: boolean; readonly isEnded?: boolean }): string {
-  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Strict', ...(isSecure ? ['Secure'] : []), ...(isEnded ? ['Max-Age=0'] : [])]
-  return [`${cookieName(isSecure)}=${id}`, ...attributes].join('; ')
+export interface CookieOptions {
+  readonly name: string
+  readonly isSecure: boolean
+  /** The browser forgets the cookie. */
+  readonly isEnded?: boolean
+}
+
+export function toCookie(id: string, { name, isSecure, isEnded = false }: CookieOptions): string {
+  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Strict']
+  if (isSecure) attributes.push('Secure')
+  if (isEnded) attributes.push('Max-Age=0')
+  return [`${name}=${id}`, ...attributes].join('; ')
 }

@@ -1,7 +1,7 @@
 /** Reads and checks the parts of a request to the dashboard: its cookie, its origin, and its JSON body. */
 import type { IncomingMessage } from 'node:http'
-import { isDeeperThan } from '../../util/json/json-size.ts'
 import { isPlainObject, type Json } from '../../util/json/json.ts'
+import { isDeeperThan } from '../../util/json/json-size.ts'
 import { foreignRequest, invalidRequest } from '../problem.ts'
 
 const maxBodyBytes = 64 * 1024

@@ -88,7 +88,11 @@ export class DashboardSessions {
 }
 
 export function isCsrf({ csrf }: DashboardSession, given: string | undefined): boolean {
-  return given !== undefined && given.length === csrf.length && timingSafeEqual(Buffer.from(digest(given)), Buffer.from(digest(csrf)))
+  return (
+    given !== undefined &&
+    given.length === csrf.length &&
+    timingSafeEqual(Buffer.from(digest(given)), Buffer.from(digest(csrf)))
+  )
 }
 
 function digest(text: string): string {

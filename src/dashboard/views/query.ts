@@ -24,7 +24,10 @@ export function queryKey(query: ViewQuery): string {
   return JSON.stringify(queryNames.map((name) => query[name] ?? null))
 }
 
-export function readInteger(text: string | undefined, { byDefault, max }: { readonly byDefault: number; readonly max: number }): number {
+export function readInteger(
+  text: string | undefined,
+  { byDefault, max }: { readonly byDefault: number; readonly max: number },
+): number {
   if (text === undefined) return byDefault
   const value = Number(text)
   if (!Number.isInteger(value) || value < 0) throw invalidRequest(400, `"${text.slice(0, 40)}" is not a number`)

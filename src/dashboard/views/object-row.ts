@@ -1,0 +1,40 @@
+/** One row about an object, for the lists of objects and the page of one object. */
+
+import { observedObject } from '../../objects/context.ts'
+import type { WatchedObject } from '../../objects/state/watched-object.ts'
+import { type ObjectFacts, stateOf } from '../object-facts.ts'
+import type { ObjectRow, ObjectState } from '../protocol.ts'
+import { toObjectRef, type ViewSource } from './source.ts'
+
+const maxWhyLength = 200
+
+export function toObjectRow(source: ViewSource, object: WatchedObject): ObjectRow {
+  const observed = observedObject(object)
+  const facts = source.facts.of(observed)
+  const state = stateOf(facts)
+  const nextAtMs = nextAt(source, object)
+  const why = whyOf(state, facts)
+  return {
+    ...toObjectRef(observed),
+    state,
+    ...(why !== undefined && { why: why.length > maxWhyLength ? `${why.slice(0, maxWhyLength - 1)}…` : why }),
+    ...(facts?.changedAtMs !== undefined && { changedAtMs: facts.changedAtMs }),
+    ...(nextAtMs !== undefined && { nextAtMs }),
+    errors: facts?.errors ?? 0,
+  }
+}
+
+function whyOf(state: ObjectState, facts: ObjectFacts | undefined): string | undefined {
+  if (facts === undefined) return undefined
+  if (facts.isTooLarge) return 'It is larger than settings.watching.maxObjectBytes'
+  if (state !== 'failed' && state !== 'retrying') return undefined
+  const { handler, message } = facts.lastFailure ?? { handler: undefined, message: 'It waits for its next attempt' }
+  return handler === undefined ? message : `${handler}: ${message}`
+}
+
+/** The next attempt, delay or tick that wakes the worker of the object. */
+function nextAt({ run }: ViewSource, object: WatchedObject): number | undefined {
+  const dueMs = run.context()?.timers.dueInMs(object)
+  // To seconds: the row changes only if the time does.
+  return dueMs === undefined ? undefined : Math.round((run.clock.now() + dueMs) / 1000) * 1000
+}
