@@ -4,6 +4,7 @@ import { KopfError } from '../errors.ts'
 import { createPalette, detectAbilities, type Palette, type TerminalAbilities } from './display/colours.ts'
 import { FullScreen } from './display/full-screen.ts'
 import { toKeys } from './display/key-names.ts'
+import { OutputHold } from './display/output-hold.ts'
 import { StatusLine } from './display/status-line.ts'
 import { terminalVariables } from './environment.ts'
 
@@ -75,6 +76,11 @@ export function openFullScreen(onResize: () => void): FullScreen {
   process.once('exit', leave)
   process.once('uncaughtExceptionMonitor', leave)
   return screen
+}
+
+/** Holds all output of this process back, until the result is disposed. */
+export function holdOutput(): Disposable {
+  return new OutputHold(process.stdout, process.stderr)
 }
 
 /** Asks for confirmation. Any answer other than yes means no. */

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { securityHeaders, toCookie } from '../../dashboard/http/headers.ts'
+import { cookieName, securityHeaders, toCookie } from '../../dashboard/http/headers.ts'
 import { LoginCodes } from '../../dashboard/http/login-codes.ts'
 import { checkOrigin, readCookie, readJson } from '../../dashboard/http/requests.ts'
 import { DashboardSessions, isCsrf } from '../../dashboard/http/sessions.ts'
@@ -86,7 +86,7 @@ export class LocalDashboard implements AsyncDisposable {
 
   get #cookieName(): string {
     // Browsers send cookies to all ports of a host: each dashboard on this machine has its own cookie.
-    return `kopf-dashboard-${this.#endpoint.address.port}`
+    return `${cookieName(false)}-${this.#endpoint.address.port}`
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -123,7 +123,7 @@ export class LocalDashboard implements AsyncDisposable {
       throw loginRefused(401, 'the code is used or too old; take a new address from the command')
     }
     const { id, session } = this.#sessions.create({ user, token: undefined })
-    const cookie = toCookie(id, { isSecure: false }).replace(/^[^=]+/, this.#cookieName)
+    const cookie = toCookie(id, { name: this.#cookieName, isSecure: false })
     const { csrf, expiresAtMs } = session
     respondJson(request, response, { user, csrf, expiresAtMs } satisfies SessionInfo, { 'set-cookie': cookie })
   }
@@ -136,7 +136,7 @@ export class LocalDashboard implements AsyncDisposable {
   #logOut(request: IncomingMessage, response: ServerResponse): void {
     this.#checkCsrf(request)
     this.#sessions.end(readCookie(request, this.#cookieName) ?? '')
-    const cookie = toCookie('', { isSecure: false, isEnded: true }).replace(/^[^=]+/, this.#cookieName)
+    const cookie = toCookie('', { name: this.#cookieName, isSecure: false, isEnded: true })
     response.writeHead(204, { ...securityHeaders, 'set-cookie': cookie }).end()
   }
 

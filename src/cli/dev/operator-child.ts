@@ -20,6 +20,8 @@ import type {
 const acknowledgeMs = 1000
 /** The time limit for the list of objects. */
 const listingMs = 10_000
+/** The time limit for the address of the dashboard. */
+const loginUrlMs = 2000
 /** The time limit for a stop: a daemon that does not end must not delay the next operator. */
 const stoppingMs = 3000
 
@@ -100,6 +102,22 @@ export class OperatorChild {
     this.#send({ type: 'list-objects' })
     await withTimeout(systemClock, listingMs, Promise.race([answered, this.ended.then(() => {})]))
     return text
+  }
+
+  /** A new address that logs in to the dashboard of the operator once; undefined if there is none, or if the process does not answer. */
+  async createLoginUrl(): Promise<string | undefined> {
+    let url: string | undefined
+    const answered = this.#next('login-url').then((answer) => {
+      url = answer.url
+    })
+    this.#send({ type: 'create-login-url' })
+    await withTimeout(systemClock, loginUrlMs, Promise.race([answered, this.ended.then(() => {})]))
+    return url
+  }
+
+  /** Holds the output of the process back, or prints what was held back. */
+  holdOutput(isHeld: boolean): void {
+    this.#send({ type: 'hold-output', isHeld })
   }
 
   /** Stops the operator. Kills its process if the operator does not stop in time, and at once if its event loop is blocked. */

@@ -38,6 +38,9 @@ export class OperatorRuns implements AsyncDisposable {
   readonly #options: OperatorRunsOptions
   #spare: Prepared | undefined
   #current: DevOperatorRun | undefined
+  /** All processes that have not ended. */
+  readonly #children = new Set<OperatorChild>()
+  #isOutputHeld = false
 
   constructor(options: OperatorRunsOptions) {
     this.#options = options
@@ -50,6 +53,12 @@ export class OperatorRuns implements AsyncDisposable {
   /** The process of the running operator. */
   get current(): OperatorChild | undefined {
     return this.#current?.child
+  }
+
+  /** Holds the output of all processes back, also of those that are started later, or prints what was held back. */
+  holdOutput(isHeld: boolean): void {
+    this.#isOutputHeld = isHeld
+    for (const child of this.#children) child.holdOutput(isHeld)
   }
 
   /** Starts the process of the next operator in advance. */
@@ -124,7 +133,11 @@ export class OperatorRuns implements AsyncDisposable {
       onWorkerFile(fileURLToPath(url))
       return workers.load(url)
     }
-    return { child: new OperatorChild({ setup, compile, onBlocked }), workers }
+    const child = new OperatorChild({ setup, compile, onBlocked })
+    this.#children.add(child)
+    void child.ended.then(() => this.#children.delete(child))
+    if (this.#isOutputHeld) child.holdOutput(true)
+    return { child, workers }
   }
 }
 
