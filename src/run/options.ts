@@ -99,6 +99,22 @@ export interface RunningOperator extends AsyncDisposable {
   stop(): Promise<void>
 }
 
+/** The dashboard of a running operator. For commands. */
+export interface RunningDashboard {
+  /** Where it is served: `http://127.0.0.1:8444/`. */
+  readonly url: string
+  /** An address that logs in a developer on this machine, once; undefined if other machines can connect. */
+  createLoginUrl(): string | undefined
+}
+
+/** A registered symbol, for the same reason as `sessionKey`. */
+export const dashboardKey: unique symbol = Symbol.for('kopf.RunningOperator.dashboard') as never
+
+/** The dashboard of a running operator; undefined without one. */
+export function dashboardOf(running: RunningOperator): RunningDashboard | undefined {
+  return (running as RunningOperator & { readonly [dashboardKey]?: RunningDashboard })[dashboardKey]
+}
+
 /** Marks running operators. A registered symbol: the command and the user's project may each have loaded a copy of this package. */
 export const sessionKey: unique symbol = Symbol.for('kopf.RunningOperator.session') as never
 

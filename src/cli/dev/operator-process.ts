@@ -74,6 +74,8 @@ class OperatorProcess {
 
   async #start(): Promise<void> {
     this.#display = await createDisplay(this.#logging)
+    // On by default, on a free port; a setting of the operator has precedence.
+    this.#operator!.settings.dashboard.address ??= 'http://127.0.0.1:0'
     const running = await this.#operator!.start(this.#runOptions())
     this.#running = running
     send({ type: 'started' })
