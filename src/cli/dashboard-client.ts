@@ -58,31 +58,26 @@ export class DashboardClient {
   /** Sends a request in the session, and returns the response as it arrives. Logs in first, and again if the session has ended. */
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
     for (let attempt = 1; ; attempt += 1) {
-      const session = await this.session(signal)
+      const pending = this.session(signal)
+      const session = await pending
       const headers = { ...request.headers, cookie: session.cookie, 'x-kopf-csrf': session.csrf }
       const response = await this.#options.transport.send({ ...request, headers }, signal)
       if (response.status !== 401 || attempt > 1) return response
       await readAnswer(response)
-      this.#forget(session)
+      // Another request may have logged in again in the meantime.
+      if (this.#session === pending) this.#session = undefined
     }
   }
 
   /** The session of the operator: all requests share one login. */
   session(signal: AbortSignal): Promise<DashboardSession> {
-    this.#session ??= this.#logIn(signal)
-    const pending = this.#session
-    return pending.catch((error) => {
+    if (this.#session !== undefined) return this.#session
+    const pending = this.#logIn(signal)
+    this.#session = pending
+    pending.catch(() => {
       if (this.#session === pending) this.#session = undefined
-      throw error
     })
-  }
-
-  /** Logs in again at the next request, unless that has happened in the meantime. */
-  #forget(session: DashboardSession): void {
-    const pending = this.#session
-    void pending?.then((current) => {
-      if (current === session && this.#session === pending) this.#session = undefined
-    })
+    return pending
   }
 
   async #logIn(signal: AbortSignal): Promise<DashboardSession> {

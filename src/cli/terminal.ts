@@ -4,7 +4,7 @@ import { KopfError } from '../errors.ts'
 import { createPalette, detectAbilities, type Palette, type TerminalAbilities } from './display/colours.ts'
 import { FullScreen } from './display/full-screen.ts'
 import { toKeys } from './display/key-names.ts'
-import { OutputHold } from './display/output-hold.ts'
+import { interceptWrites, OutputHold } from './display/output-hold.ts'
 import { StatusLine } from './display/status-line.ts'
 import { terminalVariables } from './environment.ts'
 
@@ -81,6 +81,11 @@ export function openFullScreen(onResize: () => void): FullScreen {
 /** Holds all output of this process back, until the result is disposed. */
 export function holdOutput(): Disposable {
   return new OutputHold(process.stdout, process.stderr)
+}
+
+/** Passes all output of this process to a function instead, until the result is disposed. */
+export function redirectOutput(onText: (text: string) => void): Disposable {
+  return interceptWrites([process.stdout, process.stderr], (chunk) => onText(chunk.toString()))
 }
 
 /** Asks for confirmation. Any answer other than yes means no. */

@@ -45,7 +45,7 @@ export type ToOperator =
   | { readonly type: 'list-objects' }
   /** Asks for an address that logs in to the dashboard once. */
   | { readonly type: 'create-login-url' }
-  /** Holds the output back while the terminal shows something else, or prints what was held back. */
+  /** Sends the output to `kopf dev` while the terminal shows something else, or prints it again. */
   | { readonly type: 'hold-output'; readonly isHeld: boolean }
   | { readonly type: 'compiled'; readonly number: number; readonly answer: CompiledAnswer }
 
@@ -57,6 +57,8 @@ export type FromOperator =
   | { readonly type: 'blocked'; readonly isBlocked: boolean }
   /** The objects in words, for the user. */
   | { readonly type: 'objects'; readonly text: string }
+  /** What the process would have printed. */
+  | { readonly type: 'output'; readonly text: string }
   /** Undefined if the dashboard is not served. */
   | { readonly type: 'login-url'; readonly url: string | undefined }
   /** The process has received the stop request, so its event loop is not blocked. */

@@ -30,6 +30,8 @@ export interface OperatorChildOptions {
   readonly compile: (url: URL) => Promise<URL>
   /** Called when the event loop of the process has been blocked for some seconds. */
   readonly onBlocked: () => void
+  /** Called with output that the process does not print itself. */
+  readonly onOutput: (text: string) => void
 }
 
 /** How a stop ended: the operator stopped, it did not end in time and was killed, or it blocked its event loop and was killed. */
@@ -115,7 +117,7 @@ export class OperatorChild {
     return url
   }
 
-  /** Holds the output of the process back, or prints what was held back. */
+  /** Whether the output of the process is passed to `onOutput` instead of being printed. */
   holdOutput(isHeld: boolean): void {
     this.#send({ type: 'hold-output', isHeld })
   }
@@ -165,6 +167,7 @@ export class OperatorChild {
 
   #receive(message: FromOperator): void {
     if (message.type === 'compile') void this.#compile(message)
+    else if (message.type === 'output') this.#options.onOutput(message.text)
     else if (message.type === 'blocked') this.#setBlocked(message.isBlocked)
     else this.#listeners.get(message.type)?.(message)
   }

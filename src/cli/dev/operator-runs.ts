@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import type { LoadTarget } from '../loading/load.ts'
 import { WorkerModules } from '../loading/worker-modules.ts'
+import { writeLog } from '../terminal.ts'
 import type { LoadedOperator, OperatorSetup } from './messages.ts'
 import { OperatorChild } from './operator-child.ts'
 import type { Bundle } from './rebuild.ts'
@@ -55,7 +56,7 @@ export class OperatorRuns implements AsyncDisposable {
     return this.#current?.child
   }
 
-  /** Holds the output of all processes back, also of those that are started later, or prints what was held back. */
+  /** Whether the output of all processes, also of those that are started later, goes through this process, which holds it back. */
   holdOutput(isHeld: boolean): void {
     this.#isOutputHeld = isHeld
     for (const child of this.#children) child.holdOutput(isHeld)
@@ -133,7 +134,7 @@ export class OperatorRuns implements AsyncDisposable {
       onWorkerFile(fileURLToPath(url))
       return workers.load(url)
     }
-    const child = new OperatorChild({ setup, compile, onBlocked })
+    const child = new OperatorChild({ setup, compile, onBlocked, onOutput: writeLog })
     this.#children.add(child)
     void child.ended.then(() => this.#children.delete(child))
     if (this.#isOutputHeld) child.holdOutput(true)

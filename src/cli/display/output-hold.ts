@@ -15,30 +15,15 @@ interface HeldChunk {
 
 const maxLength = 1_000_000
 
-export class OutputHold implements Disposable {
-  readonly #restore: ReadonlyArray<() => void>
-  /** In the order of the writes. */
-  readonly #chunks: HeldChunk[] = []
-  #first = 0
-  #length = 0
-
-  constructor(...streams: readonly HeldStream[]) {
-    this.#restore = streams.map((stream) => this.#intercept(stream))
-  }
-
-  /** Prints what was held back. */
-  [Symbol.dispose](): void {
-    for (const restore of this.#restore) restore()
-    const kept = this.#chunks.splice(this.#first)
-    if (this.#first > 0) kept[0]?.stream.write('… earlier output was dropped\n')
-    for (const { stream, chunk } of kept) stream.write(chunk)
-    this.#chunks.length = 0
-  }
-
-  #intercept(stream: HeldStream): () => void {
+/** Passes all writes to the streams to a function, until the result is disposed. */
+export function interceptWrites(
+  streams: readonly HeldStream[],
+  onWrite: (chunk: string | Uint8Array, stream: HeldStream) => void,
+): Disposable {
+  const restore = streams.map((stream) => {
     const own = Object.getOwnPropertyDescriptor(stream, 'write')
     stream.write = (chunk, ...rest) => {
-      this.#add({ stream, chunk })
+      onWrite(chunk, stream)
       // The callback of a write: the writer may wait for it.
       const [done] = (rest as readonly unknown[]).filter((one) => typeof one === 'function')
       ;(done as (() => void) | undefined)?.()
@@ -48,6 +33,32 @@ export class OutputHold implements Disposable {
       if (own) Object.defineProperty(stream, 'write', own)
       else delete (stream as Partial<HeldStream>).write
     }
+  })
+  return {
+    [Symbol.dispose]() {
+      for (const one of restore) one()
+    },
+  }
+}
+
+export class OutputHold implements Disposable {
+  readonly #interception: Disposable
+  /** In the order of the writes. */
+  readonly #chunks: HeldChunk[] = []
+  #first = 0
+  #length = 0
+
+  constructor(...streams: readonly HeldStream[]) {
+    this.#interception = interceptWrites(streams, (chunk, stream) => this.#add({ stream, chunk }))
+  }
+
+  /** Prints what was held back. */
+  [Symbol.dispose](): void {
+    this.#interception[Symbol.dispose]()
+    const kept = this.#chunks.splice(this.#first)
+    if (this.#first > 0) kept[0]?.stream.write('… earlier output was dropped\n')
+    for (const { stream, chunk } of kept) stream.write(chunk)
+    this.#chunks.length = 0
   }
 
   #add(held: HeldChunk): void {
