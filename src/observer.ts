@@ -31,6 +31,40 @@ export type ObjectOutcome =
   | 'skipped'
   | 'left'
 
+/**
+ * The purpose of a request to the API server, in `Observer.requestFinished`.
+ *
+ * - `list`, `watch`: of the streams.
+ * - `handling`, `checkpoint`, `background`, `reconcile`: writes of objects, as in `Observer.patchWritten`, and the reads that belong to them.
+ * - `children`: of reconcilers.
+ * - `event`: Kubernetes events.
+ * - `lease`: of the leader election.
+ * - `peering`: of the peering.
+ * - `discovery`: the resources and the version of the cluster.
+ * - `webhooks`: webhook configurations, and the conversion of CRDs.
+ * - `review`: reviews of access and of tokens.
+ * - `steps`: the Secret that signs the results of steps.
+ * - `client`: the argument `client` of handlers.
+ * - `other`: everything else.
+ */
+export type RequestPurpose =
+  | 'list'
+  | 'watch'
+  | 'handling'
+  | 'checkpoint'
+  | 'background'
+  | 'reconcile'
+  | 'children'
+  | 'event'
+  | 'lease'
+  | 'peering'
+  | 'discovery'
+  | 'webhooks'
+  | 'review'
+  | 'steps'
+  | 'client'
+  | 'other'
+
 /** An object in an event of the observer. */
 export interface ObservedObject {
   /** The resource of the object. */
@@ -197,11 +231,13 @@ export interface Observer {
 
   /**
    * A request to the API server ended. `code` is the HTTP status, or undefined if there was no response. `attempt` counts from 1. `path` has no
-   * query. Watches are reported when the response starts.
+   * query. Watches are reported when the response starts. `resource` is undefined if the path belongs to no resource, or if it is not known.
    */
   requestFinished?(event: {
     readonly method: string
     readonly path: string
+    readonly purpose: RequestPurpose
+    readonly resource: Pick<Resource, 'group' | 'version' | 'plural'> | undefined
     readonly code: number | undefined
     readonly attempt: number
     readonly durationMs: number

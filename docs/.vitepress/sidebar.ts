@@ -98,6 +98,7 @@ export const sections: readonly Section[] = [
       'production-checklist',
       'local-clusters',
       'ci',
+      'dashboard',
       'health-checks',
       'replicas',
       'peering',

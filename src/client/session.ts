@@ -4,7 +4,8 @@
  */
 import { KopfError } from '../errors.ts'
 import { dropNullFields, type JsonObject } from '../kube/objects.ts'
-import type { Observer } from '../observer.ts'
+import type { Resource } from '../kube/resources/resources.ts'
+import type { Observer, RequestPurpose } from '../observer.ts'
 import { type Clock, monotonicNow } from '../util/async/clock.ts'
 import { holdsConcealed } from '../util/concealed.ts'
 import { isPlainObject } from '../util/json/json.ts'
@@ -124,7 +125,7 @@ class RetryingSession implements Session {
   }
 
   /** Reports the attempt to the observer, with the status that `send` has put into `seen`. */
-  async #observe<T>({ method, path }: ApiCall, attempt: number, send: (seen: SeenResponse) => Promise<T>): Promise<T> {
+  async #observe<T>(call: ApiCall, attempt: number, send: (seen: SeenResponse) => Promise<T>): Promise<T> {
     const { observer, clock } = this.#options
     const seen: SeenResponse = { code: undefined }
     if (observer?.requestFinished === undefined) return send(seen)
@@ -133,7 +134,8 @@ class RetryingSession implements Session {
       return await send(seen)
     } finally {
       const durationMs = monotonicNow(clock) - startedMs
-      observer.requestFinished({ method, path, code: seen.code, attempt, durationMs })
+      const { method, path, purpose = 'other', resource } = call
+      observer.requestFinished({ method, path, purpose, resource, code: seen.code, attempt, durationMs })
     }
   }
 
@@ -307,6 +309,10 @@ export interface ApiCall {
   readonly lazy?: LazyOptions & { readonly form: 'object' | 'list' }
   /** A larger response is not read further and fails with a `ConnectionError` whose problem is `too-large`. Default: that of the session. */
   readonly maxAnswerBytes?: number
+  /** What the request is for, for metrics. Default: `other`. */
+  readonly purpose?: RequestPurpose
+  /** The resource in the path, for metrics. */
+  readonly resource?: Pick<Resource, 'group' | 'version' | 'plural'> | undefined
 }
 
 export interface Session {

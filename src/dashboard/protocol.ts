@@ -136,6 +136,8 @@ export interface ObjectView {
   readonly object: ObjectRow
   /** `Explanation` of `kopf explain --output json`; absent if the user may not get the object. */
   readonly explanation?: unknown
+  /** The object, for a test of a journal entry; secrets are replaced. Absent if the user may not get the object, or if it is large. */
+  readonly body?: unknown
   /** Oldest first. */
   readonly timeline: readonly JournalEntry[]
   /** Entries that were dropped because of the limits of the journal. */

@@ -133,8 +133,7 @@ export class Statistics {
       this.revision += 1
     },
     handlerFinished: (call) => this.#finish(call),
-    requestFinished: ({ method, path, code, durationMs, ...event }) => {
-      const purpose = (event as { readonly purpose?: string }).purpose ?? guessPurpose(method, path)
+    requestFinished: ({ method, purpose, code, durationMs }) => {
       this.allRequests.add(this.#nowMs)
       const numbers = this.#requestOf(purpose, method, code === undefined ? 'error' : String(code))
       numbers.rate.add(this.#nowMs)
@@ -278,13 +277,4 @@ function withCall(slowest: readonly SlowCall[], call: SlowCall): readonly SlowCa
   if (before !== undefined && before.durationMs >= call.durationMs) return slowest
   const others = slowest.filter((one) => one !== before)
   return [...others, call].sort((a, b) => b.durationMs - a.durationMs).slice(0, maxSlowest)
-}
-
-/** What a request is for, by its path. */
-function guessPurpose(method: string, path: string): string {
-  if (/\/(token|subjectaccess|selfsubject\w*)reviews$/.test(path)) return 'review'
-  if (/\/leases(\/|$)/.test(path)) return 'election'
-  if (method === 'POST' && /\/events$/.test(path)) return 'events'
-  if (method === 'GET') return 'read'
-  return 'write'
 }

@@ -136,7 +136,7 @@ async function send(
   const contentType = 'application/json-patch+json'
   const lazy = { form: 'object', omit: ['managedFields'] } as const
   return (await session.request(
-    { method: 'PATCH', path, contentType, body: patch, lazy },
+    { method: 'PATCH', path, contentType, body: patch, lazy, purpose: 'handling', resource },
     writing,
   )) as unknown as KubeObject
 }

@@ -208,7 +208,7 @@ async function readIfExists(context: Context, { served, body }: WatchedObject): 
   const { resource, selectors } = served
   if (Object.keys(selectors).length === 0) return undefined
   if (isDeletionOngoing(body) && (body.metadata.finalizers ?? []).length === 0) return undefined
-  return readObject({ session: context.session, resource, signal: context.writesSignal }, body)
+  return readObject({ session: context.session, resource, signal: context.writesSignal, purpose: 'handling' }, body)
 }
 
 /** Removes the operator's finalizer from an object that has no handlers any more, so that it can be deleted. */

@@ -86,7 +86,7 @@ async function writeNow(
   { logger, patch, purpose }: WritePatchOptions,
 ): Promise<PatchResult> {
   const writes: WrittenState[] | undefined = context.observer?.patchWritten && []
-  const writer = writerOf(context, object, { logger, patch, writes })
+  const writer = writerOf(context, object, { logger, patch, purpose, writes })
   const result = await applyPatch(writer, object.body, patch).catch((error) => {
     throw isUnprocessable(error) ? explainRefusal(error, describeTarget(error, object), patch.authors) : error
   })
@@ -113,17 +113,14 @@ function describeTarget({ path }: ApiError, { body }: WatchedObject): string {
 function writerOf(
   context: Context,
   object: WatchedObject,
-  {
-    logger,
-    patch: { authors },
-    writes,
-  }: Pick<WritePatchOptions, 'logger' | 'patch'> & { readonly writes: WrittenState[] | undefined },
+  { logger, patch: { authors }, purpose, writes }: WritePatchOptions & { readonly writes: WrittenState[] | undefined },
 ): PatchWriter {
   return {
     session: context.session,
     resource: object.served.resource,
     logger,
     signal: context.writesSignal,
+    purpose,
     onResponse: (body, base) => {
       if (base !== undefined) writes?.push({ before: base, after: body })
       acceptState(context, object, body, { from: 'write', isOwn: base !== undefined })

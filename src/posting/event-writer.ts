@@ -71,7 +71,8 @@ export class EventWriter {
       const path = objectPath(events, { namespace, name })
       const body = { count: event.postedCount + pending.count, lastTimestamp: toMicroTime(pending.lastMs) }
       const contentType = 'application/merge-patch+json'
-      await this.#options.session.request({ method: 'PATCH', path, body, contentType, backoffsMs }, signal)
+      const call = { method: 'PATCH', path, body, contentType, backoffsMs, purpose: 'event', resource: events } as const
+      await this.#options.session.request(call, signal)
       event.postedCount += pending.count
       return true
     } catch (error) {
@@ -87,7 +88,8 @@ export class EventWriter {
     const namespace = this.#namespaceOf(event)
     const body = toEventBody(reference, namespace, content, pending, settings)
     const path = collectionPath(events, namespace)
-    const { metadata } = await session.request({ method: 'POST', path, body, backoffsMs }, signal)
+    const call = { method: 'POST', path, body, backoffsMs, purpose: 'event', resource: events } as const
+    const { metadata } = await session.request(call, signal)
     const name = isPlainObject(metadata) ? metadata['name'] : undefined
     event.name = typeof name === 'string' ? name : undefined
     event.postedCount = pending.count

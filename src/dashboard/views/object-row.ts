@@ -12,7 +12,7 @@ export function toObjectRow(source: ViewSource, object: WatchedObject): ObjectRo
   const observed = observedObject(object)
   const facts = source.facts.of(observed)
   const state = stateOf(facts)
-  const nextAtMs = nextAt(source, object)
+  const nextAtMs = nextAt(source, object, facts)
   const why = whyOf(state, facts)
   return {
     ...toObjectRef(observed),
@@ -32,8 +32,10 @@ function whyOf(state: ObjectState, facts: ObjectFacts | undefined): string | und
   return handler === undefined ? message : `${handler}: ${message}`
 }
 
-/** The next attempt, delay or tick that wakes the worker of the object. */
-function nextAt({ run }: ViewSource, object: WatchedObject): number | undefined {
+/** The next attempt of a handler, or what else wakes the worker of the object. */
+function nextAt({ run }: ViewSource, object: WatchedObject, facts: ObjectFacts | undefined): number | undefined {
+  const attempts = [...(facts?.retrying.values() ?? [])]
+  if (attempts.length > 0) return Math.min(...attempts)
   const dueMs = run.context()?.timers.dueInMs(object)
   // To seconds: the row changes only if the time does.
   return dueMs === undefined ? undefined : Math.round((run.clock.now() + dueMs) / 1000) * 1000
