@@ -6,9 +6,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { cookieName, securityHeaders, toCookie } from '../../dashboard/http/headers.ts'
-import { LoginCodes } from '../../dashboard/http/login-codes.ts'
-import { checkOrigin, readCookie, readJson } from '../../dashboard/http/requests.ts'
+import { LoginCodes } from '../../dashboard/http/logins.ts'
+import {
+  checkOrigin,
+  cookieName,
+  readCookie,
+  readJson,
+  securityHeaders,
+  toCookie,
+} from '../../dashboard/http/requests.ts'
 import { DashboardSessions, isCsrf } from '../../dashboard/http/sessions.ts'
 import { DashboardProblem, foreignRequest, invalidRequest, loginRefused, notLoggedIn } from '../../dashboard/problem.ts'
 import type { ApiProblem, SessionInfo } from '../../dashboard/protocol.ts'

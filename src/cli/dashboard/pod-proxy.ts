@@ -108,8 +108,8 @@ export class PodProxy implements Transport, AsyncDisposable {
 
 function toProxyPath({ namespace, name, scheme, port }: OperatorPod, path: string): string {
   const resource = { group: '', version: 'v1', plural: 'pods', namespaced: true }
-  const target = objectPath(resource, { namespace, name: `${scheme}:${name}:${port}` }, 'proxy')
-  return `${target}${path}`
+  const pod = objectPath(resource, { namespace, name })
+  return `${pod.replace(/[^/]+$/, (encoded) => `${scheme}:${encoded}:${port}`)}/proxy${path}`
 }
 
 /** A `Status` of the API server itself; a response of the pod otherwise. */
