@@ -1,16 +1,14 @@
 /** `kopf dashboard` and `kopf top` with an operator in a cluster: through the pod proxy of the API server. */
 import http from 'node:http'
 import { networkInterfaces } from 'node:os'
-import { ConnectionInfo, Operator, type RunningOperator, TemporaryError } from 'kopf'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { dashboardOf } from '../../src/run/options.ts'
 import { toKubeconfig } from '../../src/server/kubeconfig.ts'
 import type { Tree } from '../support/answers.ts'
 import { Cluster } from '../support/cluster.ts'
 import { eventually, expectStatus } from '../support/expectations.ts'
 import { type PodProxyServer, startPodProxyServer } from '../support/pod-proxy.ts'
 import { isReal } from '../support/real-access.ts'
-import { Folder, KopfCommand, stopCommands } from './run-support.ts'
+import { Folder, KopfCommand } from './run-support.ts'
 
 const cluster = new Cluster({ authorization: 'rbac' })
 let proxy: PodProxyServer | undefined
@@ -45,26 +43,24 @@ const mayFindPods = { apiGroups: ['', 'coordination.k8s.io'], resources: ['pods'
 
 let viewer: Account
 let stranger: Account
-let operator: Operator
-let running: RunningOperator
+/** The operator, and the port of its dashboard. */
+let running: KopfCommand
+let operators: Folder
 let port: number
 
-async function startOperator(): Promise<{ readonly running: RunningOperator; readonly port: number }> {
-  operator = new Operator({ name: 'widgets' })
-  operator.on.create([cluster.group, 'v1', 'widgets'], { id: 'make' }, () => {
-    throw new TemporaryError('The disk is busy', { delay: '1h' })
-  })
-  operator.settings.dashboard.address = `https://${podIP}:0`
-  const { certPem, keyPem, token } = cluster.admin
-  const credentials = token === undefined ? { certificateData: certPem, privateKeyData: keyPem } : { token }
-  const started = await operator.start({
-    connection: new ConnectionInfo({ server: cluster.url, caData: cluster.caPem, ...credentials }),
-    namespaces: [cluster.namespace],
-    standalone: true,
-    logging: { minimumLevel: 'fatal', log() {} },
-  })
-  await started.ready
-  return { running: started, port: Number(new URL(dashboardOf(started)!.url).port) }
+const operatorFile = () => `import { Operator, TemporaryError } from 'kopf'
+const kopf = new Operator({ name: 'widgets' })
+kopf.on.create(['${cluster.group}', 'v1', 'widgets'], { id: 'make' }, () => {
+  throw new TemporaryError('The disk is busy', { delay: '1h' })
+})
+export default kopf
+`
+
+async function startOperator(): Promise<void> {
+  const args = ['operator.ts', '--kubeconfig', 'kubeconfig', '--standalone', '-n', cluster.namespace]
+  running = new KopfCommand(operators, ['run', ...args, '--dashboard', `https://${podIP}:0`])
+  await running.until(/Serving the dashboard at \S+/)
+  port = Number(/Serving the dashboard at https:\/\/[^/]+:(\d+)\//.exec(running.stderr)![1])
 }
 
 async function createPod(name: string, containerPort: number, labels: Tree = {}): Promise<void> {
@@ -93,7 +89,6 @@ beforeAll(async () => {
   const mayCreateTokens = { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'] }
   viewer = await createAccount('viewer', [mayUseProxy, mayFindPods, mayList, mayCreateTokens])
   stranger = await createAccount('stranger', [mayFindPods])
-  ;({ running, port } = await startOperator())
   expectStatus(
     await cluster.api.post(cluster.custom('widgets'), {
       apiVersion: `${cluster.group}/v1`,
@@ -102,11 +97,22 @@ beforeAll(async () => {
     }),
     201,
   )
+  const { certPem, keyPem, token } = cluster.admin
+  const credentials = token === undefined ? { clientCertificate: { certPem: certPem!, keyPem: keyPem! } } : { token }
+  operators = new Folder()
+  operators.write({
+    'operator.ts': operatorFile(),
+    kubeconfig: toKubeconfig({ url: cluster.url, ca: cluster.caPem, ...credentials }),
+  })
+  await startOperator()
+  await running.until(/failed temporarily: The disk is busy/)
   await createPod('widgets-1', port)
 })
 
 afterAll(async () => {
-  await running?.stop()
+  running?.send('SIGTERM')
+  await running?.exit
+  operators?.remove()
   await cluster.api.mergePatch(cluster.custom('widgets/first'), { metadata: { finalizers: null } })
   for (const name of ['widgets-1', 'widgets-2', 'other-1']) await deletePod(name)
   await proxy?.stop()
@@ -119,7 +125,10 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  await stopCommands()
+  for (const command of started.splice(0)) {
+    command.send('SIGTERM')
+    await command.exit
+  }
   folder.remove()
 })
 
@@ -128,9 +137,13 @@ function kubeconfigOf({ token }: Account): string {
   return toKubeconfig({ url: apiUrl, token, ...ca, namespace: cluster.namespace })
 }
 
+const started: KopfCommand[] = []
+
 function start(...args: string[]): KopfCommand {
   const known = args.includes('--kubeconfig') ? [] : ['--kubeconfig', 'kubeconfig']
-  return new KopfCommand(folder, [...args, ...known])
+  const command = new KopfCommand(folder, [...args, ...known])
+  started.push(command)
+  return command
 }
 
 interface Page {
@@ -270,19 +283,6 @@ describe.runIf(podIP !== undefined)('an operator in a cluster', { timeout: 60_00
     await deletePod('widgets-2')
   })
 
-  test('kopf dashboard logs in again when the operator was restarted', async () => {
-    const { page } = await openDashboard()
-    const { headers } = await logIn(page)
-    const before = running
-    ;({ running, port } = await startOperator())
-    await before.stop()
-    await deletePod('widgets-1')
-    await createPod('widgets-1', port)
-    await eventually(async () => {
-      expect(await request(page, '/api/views/overview', { headers })).toMatchObject({ status: 200 })
-    })
-  })
-
   test('kopf top prints the objects that the token may list', async () => {
     const one = start('top', 'widgets', '--output', 'json')
     expect(await one.exit, one.stderr).toBe(0)
@@ -369,5 +369,18 @@ describe.runIf(podIP !== undefined)('an operator in a cluster', { timeout: 60_00
       'use a token of a service account with --service-account NAME, or give one with --token-file',
     )
     expect(one.stderr).not.toContain('secret')
+  })
+
+  test('kopf dashboard logs in again when the operator was restarted', async () => {
+    const { page } = await openDashboard()
+    const { headers } = await logIn(page)
+    running.send('SIGTERM')
+    await running.exit
+    await startOperator()
+    await deletePod('widgets-1')
+    await createPod('widgets-1', port)
+    await eventually(async () => {
+      expect(await request(page, '/api/views/overview', { headers })).toMatchObject({ status: 200 })
+    })
   })
 })

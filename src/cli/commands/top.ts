@@ -8,7 +8,7 @@ import { untilStopped } from '../exit.ts'
 import { addExamples, choiceOption } from '../help.ts'
 import { hasKeys, openFullScreen, outputAbilities, outputColumns, outputPalette, print, readKeys } from '../terminal.ts'
 import type { ReadView } from '../top/top-snapshot.ts'
-import { sortKeys } from '../top/top-view.ts'
+import { createTopView, sortKeys } from '../top/top-view.ts'
 
 interface TopArguments extends AccessArguments {
   readonly url?: string
@@ -67,10 +67,9 @@ function checkUsage(command: Command, args: TopArguments, name: string | undefin
 
 async function top(args: TopArguments, name: string | undefined): Promise<void> {
   // Imported late: help and usage errors do not need it.
-  const [{ accessByUrl, accessInCluster }, { DashboardClient }, { createTopView }] = await Promise.all([
+  const [{ accessByUrl, accessInCluster }, { DashboardClient }] = await Promise.all([
     import('../dashboard/operator-access.ts'),
     import('../dashboard-client.ts'),
-    import('../top/top-view.ts'),
   ])
   await using access: OperatorAccess =
     args.url === undefined ? accessInCluster({ args, name }) : accessByUrl({ ...args, url: args.url })
