@@ -34,6 +34,7 @@ const layers: readonly (readonly string[])[] = [
   ],
   ['rbac'],
   ['cluster', 'explain', 'plan'],
+  ['dashboard'],
   ['run'],
   ['front door'],
   ['cli', 'testing'],
@@ -47,6 +48,7 @@ const features: readonly string[] = layers.find((layer) => layer.includes('daemo
  */
 const seams: Readonly<Record<string, string>> = {
   'activities/activity-definition.ts': 'the definition of a handler category, in its own folder',
+  'dashboard/assets.ts': 'imported late, so that the files of the page are read only if the dashboard is on',
   'indexing/index-definition.ts': 'the definition of a handler category, in its own folder',
   'objects/event-definition.ts': 'the definition of a handler category, in its own folder',
   'cli/deployment/render.ts': 'imported late, so that help and usage errors do not load it',

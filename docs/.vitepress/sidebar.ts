@@ -100,6 +100,7 @@ export const sections: readonly Section[] = [
       'ci',
       'dashboard',
       'health-checks',
+      'metrics',
       'replicas',
       'peering',
       'continuity',

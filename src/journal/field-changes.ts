@@ -40,16 +40,22 @@ interface ComparedField {
 
 interface ChangeWalk {
   readonly body: object
+  /** Of an added or removed object, each field is a change of its own: they may have different authors. */
+  readonly isExpanded: boolean
   readonly changes: FieldChange[]
   readonly pending: ComparedField[]
   count: number
   visited: number
 }
 
-export function compareStates(before: object, after: object): FieldChanges {
+export function compareStates(
+  before: object,
+  after: object,
+  { isExpanded = false }: { readonly isExpanded?: boolean } = {},
+): FieldChanges {
   if (before === after) return noChanges
   if (Math.max(weightOf(before).bytes, weightOf(after).bytes) > maxParsedBytes) return compareLarge(before, after)
-  const walk: ChangeWalk = { body: after, changes: [], pending: [], count: 0, visited: 0 }
+  const walk: ChangeWalk = { body: after, isExpanded, changes: [], pending: [], count: 0, visited: 0 }
   walk.pending.push({ path: '', keys: [], depth: 0, isHidden: false, old: before, new: after })
   for (let next = walk.pending.pop(); next !== undefined; next = walk.pending.pop()) {
     walk.visited += 1
@@ -79,8 +85,10 @@ function isSameText(before: object, after: object, key: string): boolean {
 }
 
 function compareField(walk: ChangeWalk, field: ComparedField): void {
-  const [old, current] = [field.old ?? undefined, field.new ?? undefined]
+  let [old, current] = [field.old ?? undefined, field.new ?? undefined]
   if (Object.is(old, current)) return
+  if (walk.isExpanded && hasFields(current)) old ??= {}
+  if (walk.isExpanded && hasFields(old)) current ??= {}
   if (field.depth < maxDepth && isPlainObject(old) && isPlainObject(current)) {
     compareObjects(walk, field, old, current)
   } else if (field.depth < maxDepth && Array.isArray(old) && Array.isArray(current)) {
@@ -88,6 +96,10 @@ function compareField(walk: ChangeWalk, field: ComparedField): void {
   } else {
     report(walk, field)
   }
+}
+
+function hasFields(value: unknown): boolean {
+  return isPlainObject(value) && Object.keys(value).length > 0
 }
 
 type ChangedFields = { readonly [key: string]: Json }

@@ -17,7 +17,7 @@ export function compareWrites(
   const changes: FieldChange[] = []
   let moreChanges = 0
   for (const { before, after } of writes) {
-    const compared = compareStates(before, after)
+    const compared = compareStates(before, after, { isExpanded: true })
     for (const change of compared.changes) changes.push(withAuthor(change, authors))
     moreChanges += compared.moreChanges
   }

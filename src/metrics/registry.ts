@@ -12,7 +12,7 @@ import type { ForeignMetrics } from './foreign-registry.ts'
 import { type AnyMetric, CounterMetric, GaugeMetric, HistogramMetric } from './instruments.ts'
 import type { AnyLabels, CurrentTrace, MetricContext, MetricDefinition, MetricType } from './metric.ts'
 import { checkBuckets, checkLabelNames, checkName, defaultBuckets, failWith, sampleNames } from './names.ts'
-import { contentTypes, type ExpositionFormat, negotiateFormat } from './negotiation.ts'
+import { contentTypes, negotiateFormat } from './negotiation.ts'
 
 /** Updates gauges whose values are read only for an exposition. Called before each of them. */
 export type Collector = () => void | Promise<void>
@@ -39,7 +39,6 @@ export class MetricsRegistry {
   readonly #collectors = new Set<Collector>()
   readonly #context: { -readonly [K in keyof MetricContext]: MetricContext[K] }
   readonly #logged = new Set<string>()
-  readonly #renderings = new Map<ExpositionFormat, Promise<Exposition>>()
   #collecting: Promise<void> | undefined
   #logger: Logger | undefined
   #foreign: ForeignMetrics | undefined
@@ -134,17 +133,9 @@ export class MetricsRegistry {
     return this.#collecting
   }
 
-  /** The text of all metrics, in the format that the header `Accept` prefers. Concurrent calls for one format share the text. */
-  render(accept: string | undefined): Promise<Exposition> {
+  /** The text of all metrics, in the format that the header `Accept` prefers. */
+  async render(accept: string | undefined): Promise<Exposition> {
     const format = negotiateFormat(accept)
-    const running = this.#renderings.get(format)
-    if (running !== undefined) return running
-    const rendering = this.#render(format).finally(() => this.#renderings.delete(format))
-    this.#renderings.set(format, rendering)
-    return rendering
-  }
-
-  async #render(format: ExpositionFormat): Promise<Exposition> {
     const [foreign] = await Promise.all([this.#readForeign(), this.collect()])
     const own = [...this.#metrics.values()].map(familyOf)
     return { contentType: contentTypes[format], body: renderFamilies([...own, ...foreign], format) }

@@ -7,16 +7,19 @@ import { preMatches } from '../handlers/matching.ts'
 import { createCollectedPatch } from '../handlers/results.ts'
 import { hasFinalizer, isDeletionOngoing, removeFinalizer } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
+import type { ObjectOutcome, ObservedObject } from '../observer.ts'
 import { readObject } from '../patching/apply-patch.ts'
+import type { QueueWait } from '../queueing/keyed-queue.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { type Logger, logsFrameworkLines } from '../util/log/log.ts'
+
 import { CauseView } from './cause-view.ts'
 import { handleChanges } from './change-handling.ts'
 import { type Context, type ObjectEvent, objectLogger, observedObject } from './context.ts'
 import { callEventHandlers } from './event-handling.ts'
 import type { Reservation } from './large-objects.ts'
-import { ProcessingRun } from './processing-run.ts'
+import { CallTally, ProcessingRun } from './processing-run.ts'
 import { allHandlers, objectKey } from './state/served-resource.ts'
 import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 import { clearTooLarge, rejectTooLarge } from './too-large-objects.ts'
@@ -26,13 +29,12 @@ export async function processObject(
   context: Context,
   object: WatchedObject,
   events: readonly ObjectEvent[],
+  wait: QueueWait,
 ): Promise<void> {
   const run = new ProcessingRun(objectLogger(context, object.body))
-  const { clock, observer } = context
-  const startedMs = observer === undefined ? 0 : monotonicNow(clock)
+  const reported = reportStart(context, object, wait)
   let failure: unknown
   let release: (() => void) | undefined
-  observer?.processingStarted?.({ object: observedObject(object) })
   try {
     await context.features.settled(object)
     const reservation = reserveHandling(context, object, events)
@@ -46,12 +48,50 @@ export async function processObject(
     run.held.release()
     release?.()
     context.catchUp?.processed(object, run.outcome)
-    observer?.processingFinished?.({
-      object: observedObject(object),
-      durationMs: monotonicNow(clock) - startedMs,
-      error: failure,
-    })
+    if (reported !== undefined) reportEnd(context, object, reported, { outcome: run.outcome, error: failure })
   }
+}
+
+interface ReportedProcessing {
+  readonly observed: ObservedObject
+  readonly startedMs: number
+  readonly tally: CallTally
+}
+
+/** Returns undefined if no listener needs the processing. */
+function reportStart(
+  { clock, observer, tallies }: Context,
+  object: WatchedObject,
+  { sinceMs, priority }: QueueWait,
+): ReportedProcessing | undefined {
+  if (observer?.processingStarted === undefined && observer?.processingFinished === undefined) return undefined
+  const startedMs = monotonicNow(clock)
+  const observed = observedObject(object)
+  const tally = new CallTally()
+  tallies.set(object, tally)
+  observer.processingStarted?.({ object: observed, priority, waitedMs: startedMs - sinceMs })
+  return { observed, startedMs, tally }
+}
+
+function reportEnd(
+  { clock, observer, tallies, timers, features }: Context,
+  object: WatchedObject,
+  { observed, startedMs, tally }: ReportedProcessing,
+  { outcome, error }: { readonly outcome: ObjectOutcome | undefined; readonly error: unknown },
+): void {
+  tallies.delete(object)
+  const delayMs = timers.remainingMs(object)
+  observer?.processingFinished?.({
+    object: observed,
+    durationMs: monotonicNow(clock) - startedMs,
+    error,
+    result: error === undefined ? tally.resultWith(delayMs) : 'error',
+    outcome,
+    reconciling: features.initialOutcomes(object)[0],
+    hasFailedPermanently: tally.hasFailed,
+    delayMs,
+    isDeleting: !object.isEnding && isDeletionOngoing(object.body),
+  })
 }
 
 async function process(
@@ -208,10 +248,7 @@ async function readIfExists(context: Context, { served, body }: WatchedObject): 
   const { resource, selectors } = served
   if (Object.keys(selectors).length === 0) return undefined
   if (isDeletionOngoing(body) && (body.metadata.finalizers ?? []).length === 0) return undefined
-  return readObject(
-    { session: context.session, resource, signal: context.writesSignal, purpose: 'handling' },
-    body,
-  )
+  return readObject({ session: context.session, resource, signal: context.writesSignal, purpose: 'handling' }, body)
 }
 
 /** Removes the operator's finalizer from an object that has no handlers any more, so that it can be deleted. */
@@ -232,6 +269,7 @@ function forget(context: Context, object: WatchedObject): void {
   if (context.features.isActive(object)) return
   const key = objectKey(object.body)
   if (objects.get(key) === object) objects.delete(key)
+  context.observer?.objectForgotten?.({ object: observedObject(object) })
 }
 
 function startThrottling(context: Context, object: WatchedObject, logger: Logger, error: unknown): void {

@@ -49,6 +49,7 @@ export function acceptState(
   const nowMs = monotonicNow(context.clock)
   const consistencyMs = toMs(context.settings.persistence.consistencyTimeout)
   const acceptance = state.accept(body, from, { nowMs, consistencyMs })
+  if (acceptance === 'stale') context.observer?.staleStateDropped?.({ object: observedObject(object) })
   if (acceptance === 'held') context.timers.setAfter(object, state.heldForMs(nowMs))
   if (acceptance === 'new' && from !== 'watch') context.features.observed(object, body, from)
   if (acceptance === 'new') {
@@ -113,12 +114,7 @@ function describeTarget({ path }: ApiError, { body }: WatchedObject): string {
 function writerOf(
   context: Context,
   object: WatchedObject,
-  {
-    logger,
-    patch: { authors },
-    purpose,
-    writes,
-  }: WritePatchOptions & { readonly writes: WrittenState[] | undefined },
+  { logger, patch: { authors }, purpose, writes }: WritePatchOptions & { readonly writes: WrittenState[] | undefined },
 ): PatchWriter {
   return {
     session: context.session,

@@ -31,6 +31,8 @@ test('every setting has a default', () => {
       eventNamePrefix: 'kopf-event-',
     },
     logging: { frameworkLevel: null },
+    journal: { enabled: null, entriesPerObject: 50, maxBytes: 10_485_760 },
+    dashboard: { address: null, plainHttp: false, certFile: null, keyFile: null },
     metrics: { address: null, plainHttp: false, certFile: null, keyFile: null, registry: null, namespaces: false },
     peering: {
       name: 'default',

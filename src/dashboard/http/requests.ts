@@ -1,4 +1,4 @@
-/** Reads and checks the parts of a request to the dashboard: its cookie, its origin, and its JSON body. */
+/** The HTTP of the dashboard: reads and checks the cookie, the origin and the JSON body of a request, and has the headers of all answers. */
 import type { IncomingMessage } from 'node:http'
 import { isPlainObject, type Json } from '../../util/json/json.ts'
 import { isDeeperThan } from '../../util/json/json-size.ts'
@@ -77,4 +77,38 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** Nothing is loaded from elsewhere, nothing is inline, and no other page can embed or read the dashboard. */
+export const securityHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'permissions-policy':
+    'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=(), clipboard-read=(), clipboard-write=(self)',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+  'x-robots-tag': 'noindex',
+}
+
+/** Browsers accept a cookie with the prefix `__Host-` only from this host, over TLS, for all paths. */
+export function cookieName(isSecure: boolean): string {
+  return isSecure ? '__Host-kopf-dashboard' : 'kopf-dashboard'
+}
+
+export interface CookieOptions {
+  readonly name: string
+  readonly isSecure: boolean
+  /** The browser forgets the cookie. */
+  readonly isEnded?: boolean
+}
+
+export function toCookie(id: string, { name, isSecure, isEnded = false }: CookieOptions): string {
+  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Strict']
+  if (isSecure) attributes.push('Secure')
+  if (isEnded) attributes.push('Max-Age=0')
+  return [`${name}=${id}`, ...attributes].join('; ')
 }

@@ -14,17 +14,37 @@ import { toJsonText } from '../../util/json/json-text.ts'
 import { LruMap } from '../../util/lru-map.ts'
 import { act } from '../actions.ts'
 import { DashboardProblem, foreignRequest, invalidRequest, loginRefused, notLoggedIn } from '../problem.ts'
-import type { SessionInfo } from '../protocol.ts'
+import type { SessionInfo, ViewName, Views } from '../protocol.ts'
 import { Developer, ReviewedViewer, type Viewer } from '../viewer.ts'
+import { viewObject } from '../views/object-view.ts'
+import { viewObjects } from '../views/objects-view.ts'
+import { viewOverview } from '../views/overview.ts'
+import { viewProblems } from '../views/problems-view.ts'
 import { queryKey, readQuery } from '../views/query.ts'
-import type { ViewSource } from '../views/source.ts'
-import { isViewName, views } from '../views/views.ts'
-import { LoginAttempts } from './attempts.ts'
+import type { ViewRequest, ViewSource } from '../views/source.ts'
+import { viewHandlers, viewRequests, viewWebhooks } from '../views/tables.ts'
 import { EventStreams } from './event-streams.ts'
-import { cookieName, securityHeaders, toCookie } from './headers.ts'
-import type { LoginCodes } from './login-codes.ts'
-import { checkOrigin, readCookie, readJson } from './requests.ts'
+import { LoginAttempts, type LoginCodes } from './logins.ts'
+import { checkOrigin, cookieName, readCookie, readJson, securityHeaders, toCookie } from './requests.ts'
 import { type DashboardSession, DashboardSessions, isCsrf, type SessionOwner } from './sessions.ts'
+
+type ViewFunctions = {
+  readonly [N in ViewName]: (source: ViewSource, request: ViewRequest) => Views[N] | Promise<Views[N]>
+}
+
+const views: ViewFunctions = {
+  overview: viewOverview,
+  objects: viewObjects,
+  object: viewObject,
+  handlers: viewHandlers,
+  requests: viewRequests,
+  webhooks: viewWebhooks,
+  problems: viewProblems,
+}
+
+function isViewName(name: string): name is ViewName {
+  return Object.hasOwn(views, name)
+}
 
 /** A file of the page, compressed with Brotli. */
 export interface PageAsset {
@@ -263,7 +283,7 @@ export class DashboardServer {
   #servePage({ request, response, path }: Exchange): void {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw invalidRequest(405, 'files have only the method GET')
-    const asset = this.#options.readAsset(path === '' ? 'index.html' : path)
+    const asset = this.#options.readAsset(path)
     if (asset === undefined) throw invalidRequest(404, `there is no file ${path.slice(0, 100)}`)
     const isCompressed = /\bbr\b/.test(String(request.headers['accept-encoding'] ?? ''))
     respond(request, response, {

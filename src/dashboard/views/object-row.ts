@@ -2,17 +2,17 @@
 
 import { observedObject } from '../../objects/context.ts'
 import type { WatchedObject } from '../../objects/state/watched-object.ts'
-import { type ObjectFacts, stateOf } from '../object-facts.ts'
+import type { ObjectFacts } from '../object-facts.ts'
 import type { ObjectRow, ObjectState } from '../protocol.ts'
-import { toObjectRef, type ViewSource } from './source.ts'
+import { stateOf, toObjectRef, type ViewSource } from './source.ts'
 
 const maxWhyLength = 200
 
 export function toObjectRow(source: ViewSource, object: WatchedObject): ObjectRow {
   const observed = observedObject(object)
   const facts = source.facts.of(observed)
-  const state = stateOf(facts)
-  const nextAtMs = nextAt(source, object)
+  const state = stateOf(source, observed)
+  const nextAtMs = nextAt(source, object, facts)
   const why = whyOf(state, facts)
   return {
     ...toObjectRef(observed),
@@ -32,9 +32,11 @@ function whyOf(state: ObjectState, facts: ObjectFacts | undefined): string | und
   return handler === undefined ? message : `${handler}: ${message}`
 }
 
-/** The next attempt, delay or tick that wakes the worker of the object. */
-function nextAt({ run }: ViewSource, object: WatchedObject): number | undefined {
-  const dueMs = run.context()?.timers.dueInMs(object)
+/** The next attempt of a handler, or what else wakes the worker of the object. */
+function nextAt({ run }: ViewSource, object: WatchedObject, facts: ObjectFacts | undefined): number | undefined {
+  const attempts = [...(facts?.failing.values() ?? [])].flatMap(({ nextAtMs }) => nextAtMs ?? [])
+  if (attempts.length > 0) return Math.min(...attempts)
+  const dueMs = run.context()?.timers.remainingMs(object)
   // To seconds: the row changes only if the time does.
   return dueMs === undefined ? undefined : Math.round((run.clock.now() + dueMs) / 1000) * 1000
 }

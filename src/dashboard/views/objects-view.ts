@@ -2,14 +2,14 @@
 import { formatResource } from '../../kube/resources/selectors.ts'
 import { observedObject } from '../../objects/context.ts'
 import type { WatchedObject } from '../../objects/state/watched-object.ts'
-import { type ObjectFacts, stateOf } from '../object-facts.ts'
+import type { ObjectFacts } from '../object-facts.ts'
 import { invalidRequest } from '../problem.ts'
 import type { ObjectState, ObjectsView } from '../protocol.ts'
 import { isInScope } from '../viewer.ts'
 import { toObjectRow } from './object-row.ts'
 import { readInteger, type ViewQuery } from './query.ts'
 import { Smallest } from './smallest.ts'
-import { Slices, scopeOf, type ViewRequest, type ViewSource } from './source.ts'
+import { Slices, scopeOf, stateOf, type ViewRequest, type ViewSource } from './source.ts'
 
 const maxRows = 200
 const defaultRows = 50
@@ -63,8 +63,8 @@ export async function viewObjects(source: ViewSource, { query, viewer }: ViewReq
       if (!isInScope(scope, namespace)) continue
       if (namespace !== undefined && namespaces.size < maxNamespaces) namespaces.add(namespace)
       if (query.resource !== undefined && query.resource !== resource) continue
-      const facts = source.facts.of(observedObject(object))
-      const found = { object, resource, facts, state: stateOf(facts) }
+      const observed = observedObject(object)
+      const found = { object, resource, facts: source.facts.of(observed), state: stateOf(source, observed) }
       if (!matches(found)) continue
       total += 1
       first.add(found)

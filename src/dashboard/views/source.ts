@@ -4,6 +4,7 @@ import type { ObjectRef } from '../../journal/entries.ts'
 import { formatGroupVersion } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
 import { formatResource } from '../../kube/resources/selectors.ts'
+import type { ObjectStates } from '../../metrics/object-states.ts'
 import { objectKey, type ServedResource } from '../../objects/state/served-resource.ts'
 import type { WatchedObject } from '../../objects/state/watched-object.ts'
 import type { ObservedObject } from '../../observer.ts'
@@ -11,7 +12,7 @@ import { monotonicMs, monotonicNow, nextTurn } from '../../util/async/clock.ts'
 import { LruMap } from '../../util/lru-map.ts'
 import type { LogLines } from '../log-lines.ts'
 import type { AllObjectFacts } from '../object-facts.ts'
-import type { OverviewView, Sample } from '../protocol.ts'
+import type { ObjectState, OverviewView, Sample } from '../protocol.ts'
 import type { RunFacts } from '../run-facts.ts'
 import type { Statistics } from '../statistics.ts'
 import type { Scope, Viewer } from '../viewer.ts'
@@ -21,6 +22,7 @@ export interface ViewSource {
   readonly run: RunFacts
   readonly statistics: Statistics
   readonly facts: AllObjectFacts
+  readonly states: ObjectStates
   readonly logs: LogLines
   readonly objects: KnownObjects
   readonly startedAtMs: number
@@ -129,4 +131,8 @@ export function viewQueue({ run }: ViewSource): OverviewView['queue'] {
   const { size, waiting, waitingSinceMs } = queue
   const waitedMs = waitingSinceMs === undefined ? 0 : monotonicNow(run.clock) - waitingSinceMs
   return { waiting, active: size - waiting, longestWaitSeconds: Math.round(waitedMs / 1000) }
+}
+
+export function stateOf({ states }: Pick<ViewSource, 'states'>, { uid }: ObservedObject): ObjectState {
+  return uid === undefined ? 'handled' : states.stateOf(uid)
 }

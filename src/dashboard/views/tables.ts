@@ -85,16 +85,8 @@ export async function viewWebhooks(source: ViewSource, request: ViewRequest): Pr
   return {
     state: run.health.webhooks ?? 'none',
     handlers: run.registry.webhookHandlers.map(({ id, type }) => {
-      const numbers = [...statistics.handlers.values()].filter((one) => one.id === id && one.type === type)
-      const sum = (key: 'calls' | 'failed' | 'retrying') => numbers.reduce((total, one) => total + one[key], 0)
-      return {
-        id,
-        type,
-        reviews: sum('calls'),
-        denials: sum('failed'),
-        errors: sum('retrying'),
-        ...numbers[0]?.durations.percentiles,
-      }
+      const { reviews = 0, denials = 0, errors = 0, durations } = statistics.reviewsByHandler.get(id) ?? {}
+      return { id, type, reviews, denials, errors, ...durations?.percentiles }
     }),
     // The name of an object is shown to users who may list it.
     recent: statistics.recentReviews.filter(
