@@ -60,7 +60,10 @@ const config: ViteUserConfig = defineConfig({
           fileParallelism: false,
         },
       },
-      { extends: true, test: { name: 'site', include: ['test/site/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'site', include: ['test/site/**/*.test.ts'], globalSetup: ['test/site/page.setup.ts'] },
+      },
       {
         extends: true,
         test: {
