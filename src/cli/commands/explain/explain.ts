@@ -1,20 +1,20 @@
 /** `kopf explain`: prints what an operator has stored on an object, and why each handler is called or not. Read-only. */
 import type { Command } from 'commander'
-import { collectionPath } from '../../client/paths.ts'
-import { formatGroupVersion, type KubeObject } from '../../kube/objects.ts'
-import type { Resource } from '../../kube/resources/resources.ts'
-import { selectResources } from '../../kube/resources/selectors.ts'
-import type { Operator } from '../../operator.ts'
-import { internalsOf } from '../../operator-internals.ts'
-import { reconcilerLabel, toReconcilerLabel } from '../../reconciling/children/labels.ts'
-import { systemClock } from '../../util/async/clock.ts'
-import { toJsonText } from '../../util/json/json-text.ts'
-import { describeError } from '../../util/log/describe-error.ts'
-import type { CommandCluster } from '../cluster.ts'
-import { addExamples, choiceOption } from '../help.ts'
-import { addClusterOptions, readObjectName, resourceArgument } from '../options/cluster.ts'
-import { addOperatorOptions, loadOperatorFiles, type OperatorArguments } from '../options/operator-files.ts'
-import { outputPalette, print } from '../terminal.ts'
+import { collectionPath } from '../../../client/paths.ts'
+import { formatGroupVersion, type KubeObject } from '../../../kube/objects.ts'
+import type { Resource } from '../../../kube/resources/resources.ts'
+import { selectResources } from '../../../kube/resources/selectors.ts'
+import type { Operator } from '../../../operator.ts'
+import { internalsOf } from '../../../operator-internals.ts'
+import { reconcilerLabel, toReconcilerLabel } from '../../../reconciling/children/labels.ts'
+import { systemClock } from '../../../util/async/clock.ts'
+import { toJsonText } from '../../../util/json/json-text.ts'
+import { describeError } from '../../../util/log/describe-error.ts'
+import type { CommandCluster } from '../../cluster.ts'
+import { addExamples, choiceOption } from '../../help.ts'
+import { addClusterOptions, readObjectName, resourceArgument } from '../../options/cluster.ts'
+import { addOperatorOptions, loadOperatorFiles, type OperatorArguments } from '../../options/operator-files.ts'
+import { outputPalette, print } from '../../terminal.ts'
 import type { HistoryArguments } from './explain-history.ts'
 import { renderExplanation } from './explain-render.ts'
 
@@ -62,7 +62,7 @@ export function addExplainCommand(program: Command): void {
     'npx kopf explain database/orders',
     'npx kopf explain databases.example.com orders -n prod --file operator.ts',
     'npx kopf explain pods web-1 -o json',
-    "npx kopf explain database/orders --history --url 'http://127.0.0.1:8444/#code=…'",
+    'npx kopf explain database/orders --history',
   ]).action(async (target: string, given: string | undefined) => {
     const { resource, name } = readObjectName(command, target, given)
     const missing = () => command.error('error: nothing to explain. Name an object, as resource/name.')
@@ -93,7 +93,7 @@ function checkUsage(command: Command, args: ExplainArguments): void {
 }
 
 async function explain(resourceName: string, name: string, args: ExplainArguments): Promise<void> {
-  const { CommandCluster } = await import('../cluster.ts')
+  const { CommandCluster } = await import('../../cluster.ts')
   await using loaded = await loadOperatorFiles(args)
   await using cluster = await CommandCluster.open(args)
   const resource = await chooseVersion(loaded.operator, await cluster.find(resourceName), cluster)

@@ -1,12 +1,12 @@
 /** Reads the journal of an object from the dashboard of a running operator, for `kopf explain --history`. */
-import type { ObjectView } from '../../dashboard/protocol.ts'
-import { KopfError } from '../../errors.ts'
-import { systemClock } from '../../util/async/clock.ts'
-import { toJsonText } from '../../util/json/json-text.ts'
-import type { AccessArguments } from '../dashboard/access-options.ts'
-import { accessByUrl, accessInCluster, type OperatorAccess } from '../dashboard/operator-access.ts'
-import { DashboardClient } from '../dashboard-client.ts'
-import { outputPalette, print } from '../terminal.ts'
+import type { ObjectView } from '../../../dashboard/protocol.ts'
+import { KopfError } from '../../../errors.ts'
+import { systemClock } from '../../../util/async/clock.ts'
+import { toJsonText } from '../../../util/json/json-text.ts'
+import type { AccessArguments } from '../../dashboard/access-options.ts'
+import { accessByUrl, accessInCluster, type OperatorAccess } from '../../dashboard/operator-access.ts'
+import { DashboardClient } from '../../dashboard-client.ts'
+import { outputPalette, print } from '../../terminal.ts'
 import { renderHistory } from './history-render.ts'
 
 export interface HistoryArguments extends Omit<AccessArguments, 'namespace'> {
@@ -20,12 +20,12 @@ export interface HistoryArguments extends Omit<AccessArguments, 'namespace'> {
 }
 
 /** The object, as it was named on the command line. */
-export interface NamedObject {
+export interface NamedTarget {
   readonly resource: string
   readonly name: string
 }
 
-export async function explainHistory(named: NamedObject, args: HistoryArguments): Promise<void> {
+export async function explainHistory(named: NamedTarget, args: HistoryArguments): Promise<void> {
   const access: AccessArguments = withNamespace(args)
   await using way: OperatorAccess =
     args.url === undefined
@@ -46,7 +46,7 @@ function withNamespace({ namespace: _, operatorNamespace, ...args }: HistoryArgu
 
 async function readHistory(
   client: DashboardClient,
-  named: NamedObject,
+  named: NamedTarget,
   given: string | undefined,
 ): Promise<ObjectView> {
   const signal = new AbortController().signal
@@ -78,7 +78,7 @@ function findResource(
 /** The namespace of the object with this name, if there is only one. */
 async function findNamespace(
   client: DashboardClient,
-  { resource, name }: NamedObject,
+  { resource, name }: NamedTarget,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { rows } = await client.view('objects', { resource, text: name, limit: 200 }, signal)

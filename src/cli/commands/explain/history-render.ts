@@ -1,7 +1,7 @@
 /** Renders the journal of an object as a timeline in words, for `kopf explain --history`. Pure. */
-import type { FieldChange, JournalEntry, ObjectView } from '../../dashboard/protocol.ts'
-import type { Palette } from '../display/colours.ts'
-import { printable } from '../terminal.ts'
+import type { FieldChange, JournalEntry, ObjectView } from '../../../dashboard/protocol.ts'
+import type { Palette } from '../../display/colours.ts'
+import { printable } from '../../terminal.ts'
 
 type EntryOf<T extends JournalEntry['type']> = Extract<JournalEntry, { readonly type: T }>
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { JournalEntry } from '../../dashboard/protocol.ts'
-import { createPalette } from '../display/colours.ts'
+import type { JournalEntry } from '../../../dashboard/protocol.ts'
+import { createPalette } from '../../display/colours.ts'
 import { renderHistory } from './history-render.ts'
 
 const atMs = Date.UTC(2026, 10, 20, 3, 0, 5, 123)
