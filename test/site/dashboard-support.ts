@@ -58,7 +58,7 @@ function createOperator(address: string): Operator {
 
 /** Starts a cluster in real time with an operator. */
 export async function startStage(): Promise<Stage> {
-  const cluster = await startCluster({ clock: 'real' })
+  const cluster = await startCluster({ clock: 'real', authorization: 'rbac' })
   let port = 0
   let running: RunningOperator
   let dashboard: RunningDashboard
