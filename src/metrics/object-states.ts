@@ -73,6 +73,8 @@ class Entry implements UnhandledObject {
   isWaiting = false
   isProcessed = false
   isDeleting = false
+  /** The present processing has made a decision. */
+  hasDecided = false
   /** The change handlers or the framework will try again. */
   isRetrying = false
   /** A change handler has failed for the present state. */
@@ -152,17 +154,22 @@ export class ObjectStates {
         entry.isWaiting = false
         entry.isProcessed = true
         entry.isDelayed = false
+        entry.hasDecided = false
       }),
     decisionMade: ({ object, decision }) => {
-      if (decision.type === 'wait') this.#updateKnown(object, markDelayed)
-      // The handlers are called for another state than the one for which they have failed.
-      if (decision.type === 'handle' && decision.reason !== 'noop') this.#updateKnown(object, clearFailure)
+      this.#updateKnown(object, (entry) => {
+        entry.hasDecided = true
+        entry.isDelayed = decision.type === 'wait'
+        // The handlers are called for another state than the one for which they have failed.
+        if (decision.type === 'handle' && decision.reason !== 'noop') entry.hasFailed = false
+      })
     },
     processingFinished: ({ object, outcome, reconciling, error, delayMs, isDeleting }) =>
       this.#updateKnown(object, (entry) => {
         entry.isProcessed = false
         entry.isDeleting = isDeleting
-        entry.isRetrying = outcome === 'retrying' || error !== undefined
+        // Without a decision, for example for an echo of a write, the object still waits for the retry.
+        if (entry.hasDecided || error !== undefined) entry.isRetrying = outcome === 'retrying' || error !== undefined
         entry.hasFailed ||= outcome === 'failed'
         entry.reconciling = reconciling
         entry.nextMs = delayMs === undefined ? undefined : this.#options.nowMs() + delayMs
@@ -245,16 +252,8 @@ export class ObjectStates {
   }
 }
 
-function markDelayed(entry: Entry): void {
-  entry.isDelayed = true
-}
-
 function markCalled(entry: Entry): void {
   entry.hasCalled = true
-}
-
-function clearFailure(entry: Entry): void {
-  entry.hasFailed = false
 }
 
 function recordError(entry: Entry, error: unknown): void {

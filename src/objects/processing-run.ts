@@ -16,6 +16,8 @@ export class ProcessingRun implements CollectedPatch {
   hasNews = false
   /** A timer or a feature woke the worker. */
   isWoken = false
+  /** The run has only watch events of the operator's own writes. */
+  isEcho = false
   /** The outcome of the change handlers; undefined if none matches the object. */
   outcome: ObjectOutcome | undefined
   #merge: JsonObject = {}

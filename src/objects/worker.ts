@@ -7,7 +7,7 @@ import { preMatches } from '../handlers/matching.ts'
 import { createCollectedPatch } from '../handlers/results.ts'
 import { hasFinalizer, isDeletionOngoing, removeFinalizer } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import type { ObjectOutcome, ObservedObject } from '../observer.ts'
+import type { ObservedObject } from '../observer.ts'
 import { readObject } from '../patching/apply-patch.ts'
 import type { QueueWait } from '../queueing/keyed-queue.ts'
 import { monotonicNow } from '../util/async/clock.ts'
@@ -48,7 +48,7 @@ export async function processObject(
     run.held.release()
     release?.()
     context.catchUp?.processed(object, run.outcome)
-    if (reported !== undefined) reportEnd(context, object, reported, { outcome: run.outcome, error: failure })
+    if (reported !== undefined) reportEnd(context, object, reported, { run, error: failure })
   }
 }
 
@@ -77,7 +77,7 @@ function reportEnd(
   { clock, observer, tallies, timers, features }: Context,
   object: WatchedObject,
   { observed, startedMs, tally }: ReportedProcessing,
-  { outcome, error }: { readonly outcome: ObjectOutcome | undefined; readonly error: unknown },
+  { run: { outcome, isEcho }, error }: { readonly run: ProcessingRun; readonly error: unknown },
 ): void {
   tallies.delete(object)
   const delayMs = timers.remainingMs(object)
@@ -85,7 +85,8 @@ function reportEnd(
     object: observed,
     durationMs: monotonicNow(clock) - startedMs,
     error,
-    result: error === undefined ? tally.resultWith(delayMs) : 'error',
+    // An echo has not caused the retry that the object may be waiting for.
+    result: error === undefined ? tally.resultWith(isEcho ? undefined : delayMs) : 'error',
     outcome,
     reconciling: features.initialOutcomes(object)[0],
     hasFailedPermanently: tally.hasFailed,
@@ -113,7 +114,8 @@ async function process(
     context.timers.setAfter(object, throttledMs)
     return
   }
-  if (object.deletion !== undefined || isOwnEcho(run)) return
+  run.isEcho = isOwnEcho(run)
+  if (object.deletion !== undefined || run.isEcho) return
   if (context.largeObjects.isTooLarge(object.body)) return rejectTooLarge(context, object, run)
   clearTooLarge(context, object, run)
   await handleChanges(context, object, run)

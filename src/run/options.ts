@@ -69,6 +69,8 @@ export interface RunOptions {
    * "Ctrl-C again to end at once" at a terminal. Default: none.
    */
   readonly stopHint?: string
+  /** Whether the address of the dashboard is logged at the start. `kopf dev` passes false, and prints an address of its own. Default: true. */
+  readonly logsDashboard?: boolean
   /** Listens to the events of the run: streams, objects, handlers, requests. Default: none. */
   readonly observer?: Observer
 }

@@ -262,6 +262,7 @@ class OperatorRun implements RunningOperator {
       base: this.#base,
       definition: this.#definition,
       assembly: () => this.#assembly,
+      logsAddress: this.#options.logsDashboard ?? true,
       signal: this.#lifetimes.end.signal,
     })
     if (dashboard === undefined) return

@@ -20,6 +20,8 @@ export interface ServeDashboardOptions {
   readonly definition: OperatorDefinition
   /** Undefined until the operator is connected. */
   readonly assembly: () => Assembly | undefined
+  /** Whether the address is logged. */
+  readonly logsAddress: boolean
   /** Aborted when the operator has ended. */
   readonly signal: AbortSignal
 }
@@ -67,7 +69,7 @@ export async function serveDashboard(
     },
   })
   const url = formatEndpointAddress(dashboard.address)
-  logger.info(`Serving the dashboard at ${dashboard.createLoginUrl() ?? url}`)
+  if (options.logsAddress) logger.info(`Serving the dashboard at ${dashboard.createLoginUrl() ?? url}`)
   return toRunning(dashboard, url)
 }
 

@@ -12,7 +12,8 @@ import { formatResource } from '../../kube/resources/selectors.ts'
 import type { Operator, RunOptions } from '../../operator.ts'
 import { internalsOf } from '../../operator-internals.ts'
 import type { CommandCluster } from '../cluster.ts'
-import { toCount, toDuration, truncate } from '../display/render.ts'
+import { toCount, toDuration } from '../display/render.ts'
+import { truncate } from '../display/text-width.ts'
 import { printable } from '../terminal.ts'
 
 /** The objects of one resource that are read, and those of them that are shown. */

@@ -25,15 +25,21 @@ export interface StreamClient {
   readonly check: () => Promise<boolean>
 }
 
-/** The shortest time between two updates. */
-const updateMs = 250
+export interface StreamTimes {
+  /** The shortest time between two updates. */
+  readonly updateMs: number
+  /** How often the session of each stream is checked. */
+  readonly checkMs: number
+}
+
+const defaultTimes: StreamTimes = { updateMs: 250, checkMs: 20_000 }
+
 /** Views are computed in at most a twentieth of the time. */
 const restFactor = 19
 /** Views depend on the time, too: they are computed again after this time even if nothing has happened. */
 const refreshMs = 5000
 /** Shorter than the time after which the endpoint closes an idle connection. */
 const heartbeatMs = 10_000
-const checkMs = 20_000
 /** A client that does not read is disconnected when this much waits for it, or after some time. */
 const maxBufferedBytes = 2 * 1024 * 1024
 const maxBlockedMs = 30_000
@@ -56,13 +62,15 @@ interface StreamGroup {
 export class EventStreams {
   readonly #revision: () => number
   readonly #signal: AbortSignal
+  readonly #times: StreamTimes
   readonly #groups = new Map<string, StreamGroup>()
   #count = 0
   #isRunning = false
 
   /** `revision` changes when a view may have changed. */
-  constructor(revision: () => number, signal: AbortSignal) {
+  constructor(revision: () => number, signal: AbortSignal, times: StreamTimes = defaultTimes) {
     this.#revision = revision
+    this.#times = times
     this.#signal = signal
   }
 
@@ -120,7 +128,7 @@ export class EventStreams {
       this.#tend()
       const workedMs = monotonicMs() - beganMs
       await systemClock
-        .sleep(Math.max(updateMs, workedMs * restFactor), this.#signal, { isBackground: true })
+        .sleep(Math.max(this.#times.updateMs, workedMs * restFactor), this.#signal, { isBackground: true })
         .catch(() => {})
     }
     this.#isRunning = false
@@ -153,7 +161,7 @@ export class EventStreams {
           stream.beatAtMs = nowMs
           response.write(':\n\n')
         }
-        if (nowMs - stream.checkedAtMs >= checkMs) {
+        if (nowMs - stream.checkedAtMs >= this.#times.checkMs) {
           stream.checkedAtMs = nowMs
           void checkStream(stream)
         }
