@@ -22,6 +22,15 @@ export interface Exposition {
   readonly body: string
 }
 
+export interface MetricSummary {
+  readonly name: string
+  readonly type: MetricType
+  readonly help: string
+  readonly labelNames: readonly string[]
+  /** Undefined for other types than histograms. */
+  readonly buckets: readonly number[] | undefined
+}
+
 /** Follows the metrics of the registry, for OpenTelemetry. */
 export interface MetricsMirror {
   /** Called for each metric that exists, and for each one that is created later. */
@@ -93,9 +102,17 @@ export class MetricsRegistry {
     this.#metrics.get(name)?.deleteWhere(isRemoved)
   }
 
-  /** The metric of this name, for tests and tables. */
   get names(): readonly string[] {
     return [...this.#metrics.keys()].sort()
+  }
+
+  /** All metrics without their values, in the order of their names, for the reference. */
+  get definitions(): readonly MetricSummary[] {
+    return this.names.map((name) => {
+      const metric = this.#metrics.get(name)!
+      const { type, help, labelNames } = metric
+      return { name, type, help, labelNames, buckets: metric.type === 'histogram' ? metric.buckets : undefined }
+    })
   }
 
   /** Adds a collector. Returns a function that removes it. An error of the collector is logged once, and its metrics keep their last values. */

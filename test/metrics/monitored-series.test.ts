@@ -24,7 +24,7 @@ function selectorsOf(expr: string): Selector[] {
   return [...expr.matchAll(/([a-zA-Z_:][\w:]*)\{([^}]*)\}/g)]
     .map(([, series = '', inner = '']) => ({
       series,
-      labels: [...inner.matchAll(/(\w+)(=~|=)"([^"]*)"/g)].map(([, a, b, c]) => [a!, b!, c!] as const),
+      labels: [...inner.matchAll(/(\w+)(=~|!~|=)"([^"]*)"/g)].map(([, a, b, c]) => [a!, b!, c!] as const),
     }))
     .filter(({ series }) => series !== 'up')
 }
@@ -35,7 +35,9 @@ function isSelected({ name, labels }: ServedSeries, selector: Selector): boolean
     selector.labels
       .filter(([label]) => label !== 'job')
       .every(([label, operator, value]) =>
-        operator === '=' ? labels.get(label) === value : new RegExp(`^(?:${value})$`).test(labels.get(label) ?? ''),
+        operator === '='
+          ? labels.get(label) === value
+          : new RegExp(`^(?:${value})$`).test(labels.get(label) ?? '') === (operator === '=~'),
       )
   )
 }

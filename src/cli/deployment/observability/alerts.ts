@@ -22,6 +22,9 @@ export function selectSeries(job: string): (series: string, labels?: string) => 
   return (series, labels = '') => `${series}{job="${job}"${labels === '' ? '' : `,${labels}`}}`
 }
 
+/** For admission handlers, a denied request counts as failed: that is no error of the operator. */
+export const notReviews = 'type!~"validate|mutate"'
+
 export function listAlerts(plan: DeploymentPlan): Alert[] {
   const { name } = plan
   const of = selectSeries(jobOf(plan))
@@ -64,7 +67,7 @@ export function listAlerts(plan: DeploymentPlan): Alert[] {
     },
     {
       alert: 'OperatorHandlersFailing',
-      expr: `sum by (namespace, resource, handler) (increase(${of('kopf_handler_calls_total', 'outcome="failed"')}[15m])) > 0`,
+      expr: `sum by (namespace, resource, handler) (increase(${of('kopf_handler_calls_total', `outcome="failed",${notReviews}`)}[15m])) > 0`,
       labels: { severity: 'warning' },
       annotations: {
         summary: `The handler {{ $labels.handler }} of the operator ${name} has failed for {{ $labels.resource }}`,

@@ -1,6 +1,6 @@
 /** The Grafana dashboard of an operator. Its panels use only series that the operator serves. Pure. */
 import type { DeploymentPlan } from '../plan.ts'
-import { jobOf, selectSeries } from './alerts.ts'
+import { jobOf, notReviews, selectSeries } from './alerts.ts'
 
 /** One query: the expression, and the legend of its series. */
 type PanelQuery = readonly [expr: string, legend: string]
@@ -97,7 +97,7 @@ const handlerPanels: readonly Panel[] = [
     unit: 'ops',
     queries: [
       [
-        rateBy('resource, handler, outcome', 'kopf_handler_calls_total', 'outcome=~"failed|retrying"'),
+        rateBy('resource, handler, outcome', 'kopf_handler_calls_total', `outcome=~"failed|retrying",${notReviews}`),
         '{{resource}} {{handler}} {{outcome}}',
       ],
     ],
