@@ -116,7 +116,11 @@ export async function openViewer(
   { url }: Pick<Stage, 'url'>,
   options: BrowserContextOptions = {},
 ): Promise<Viewer> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', ...options })
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: 'reduce',
+    ...options,
+  })
   // Less than the time of a test, so that the error names what was awaited.
   context.setDefaultTimeout(15_000)
   const troubles: string[] = []
