@@ -277,7 +277,7 @@ describe('many objects', () => {
     await page.getByRole('button', { name: 'Handled' }).click()
     await page.getByText('10 objects', { exact: true }).waitFor()
     await using other = await logIn()
-    console.log(page.url()); await other.page.goto(page.url()); await other.page.waitForTimeout(2000); console.log(other.page.url(), await other.page.locator('main').innerText())
+    await other.page.goto(page.url())
     await other.page.getByText('10 objects', { exact: true }).waitFor()
     expect(await other.page.getByLabel('Filter by text').inputValue()).toBe('many-0471')
   })

@@ -58,7 +58,7 @@ function createOperator(address: string): Operator {
 
 /** Starts a cluster in real time with an operator. */
 export async function startStage(): Promise<Stage> {
-  const cluster = await startCluster({ clock: 'real' })
+  const cluster = await startCluster({ clock: 'real', authorization: 'rbac' })
   let port = 0
   let running: RunningOperator
   let dashboard: RunningDashboard
@@ -116,7 +116,11 @@ export async function openViewer(
   { url }: Pick<Stage, 'url'>,
   options: BrowserContextOptions = {},
 ): Promise<Viewer> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce', ...options })
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: 'reduce',
+    ...options,
+  })
   // Less than the time of a test, so that the error names what was awaited.
   context.setDefaultTimeout(15_000)
   const troubles: string[] = []

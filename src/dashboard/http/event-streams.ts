@@ -102,6 +102,8 @@ export class EventStreams {
     // The browser asks again after this time when the connection was lost.
     response.write('retry: 2000\n\n')
     if (group.event !== undefined) send(stream, group.event)
+    // The first event answers a request: it does not wait for the pause after the last update of other views.
+    else void this.#update(group)
     if (!this.#isRunning) void this.#run()
   }
 
@@ -140,7 +142,8 @@ export class EventStreams {
       group.computedAtMs = nowMs
       group.event = await computeEvent(group.view)
     }
-    for (const stream of group.streams) send(stream, group.event!)
+    if (group.event === undefined) return
+    for (const stream of group.streams) send(stream, group.event)
   }
 
   /** Heartbeats, the limits of clients that do not read, and the sessions. */
