@@ -99,6 +99,7 @@ export const sections: readonly Section[] = [
       'production-checklist',
       'local-clusters',
       'ci',
+      'dashboard',
       'health-checks',
       'metrics',
       'tracing',

@@ -305,6 +305,7 @@ function createCycle(
     stopping,
     isPaused: () => isPaused(context, object),
     remembered: object.handled.progress,
+    isHastened: object.handled.takeHaste(),
     isOutdated: () => object.body !== view.body,
     writeCheckpoint: (cycle) => writeCheckpoint(context, object, run, cycle),
   })

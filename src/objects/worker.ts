@@ -174,7 +174,8 @@ async function observe(context: Context, object: WatchedObject, run: ProcessingR
   } else if (event.type === 'seen') {
     const wasEnding = object.isEnding
     // An object that left the selector and matches it again must be handled, even if its state is known already.
-    if (acceptState(context, object, event.object, 'watch') || wasEnding) run.hasNews = true
+    if (acceptState(context, object, event.object, { from: 'watch', event: event.event }) || wasEnding)
+      run.hasNews = true
     object.markSeen()
     await callEventHandlers(context, object, run, { type: event.event, object: event.object })
   } else {
@@ -216,7 +217,7 @@ async function handleFilteredOut(
   run: ProcessingRun,
   existing: KubeObject,
 ): Promise<void> {
-  acceptState(context, object, existing, 'read')
+  acceptState(context, object, existing, { from: 'read' })
   if (matchesSelectors(context, object, run.logger)) {
     // The object matches again: the watch will deliver it.
     object.markSeen()

@@ -5,6 +5,7 @@
  */
 import type { Session } from '../client/session.ts'
 import type { ObjectReference } from '../kube/objects.ts'
+import type { Observer } from '../observer.ts'
 import { untilAborted } from '../util/async/any-signal.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { createSharedController } from '../util/async/shared-signal.ts'
@@ -52,6 +53,7 @@ export interface PosterOptions {
   /** The namespace for events about cluster-scoped objects. Default: `default`. */
   readonly defaultNamespace?: () => string | undefined
   readonly logger: Logger
+  readonly observer?: Observer | undefined
 }
 
 export function createPoster(options: PosterOptions): Poster {

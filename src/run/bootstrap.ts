@@ -63,7 +63,9 @@ import {
   defaultLogSink,
   type Logger,
   type LogSink,
+  type LogTap,
   limitFrameworkLines,
+  tapSink,
   toLogSink,
 } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
@@ -112,6 +114,8 @@ export interface BaseOptions {
 export interface Base {
   readonly clock: Clock
   readonly sink: LogSink
+  /** The dashboard shows the log lines of objects. */
+  readonly logTap: LogTap
   readonly logger: Logger
   readonly observers: Observers
   readonly observer: Observer
@@ -140,7 +144,8 @@ export function createBase({
   const { name, settings, registry } = definition
   const { tasks, end } = lifetimes
   const clock = options.clock ?? systemClock
-  const sink = createSink(settings, options)
+  const logTap: LogTap = { listener: undefined }
+  const sink = tapSink(createSink(settings, options), logTap)
   const logger = createLogger(sink, 'kopf.operator')
   const observers = new Observers(logger)
   if (options.observer !== undefined) observers.add(options.observer)
@@ -209,6 +214,7 @@ export function createBase({
   return {
     clock,
     sink,
+    logTap,
     logger,
     observers,
     observer,
@@ -245,6 +251,7 @@ function createOperatorClient(
 /** The parts of a run that handle objects and reviews. */
 export interface Assembly {
   readonly context: Context
+  readonly reconciling: ReconcilingContext
   readonly poster: Poster
   readonly daemons: DaemonPool<WatchedObject>
   readonly orchestrator: Orchestrator
@@ -270,6 +277,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
     clock: base.clock,
     settings: settings.posting,
     logger: base.logger,
+    observer: base.observer,
     defaultNamespace: () => base.transport.defaultNamespace,
   })
   // Opens when the indices are complete: no handler is called before.
@@ -343,7 +351,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
   })
   // A paused operator may not complete its indices for a long time: admission reviews then use the incomplete indices.
   void peerings.paused.then(() => indexed.open())
-  return { context, poster, daemons: daemons.pool, orchestrator, admission, peerings }
+  return { context, reconciling, poster, daemons: daemons.pool, orchestrator, admission, peerings }
 }
 
 /** A candidate that becomes the leader reports all objects that it has listed so far as found. */

@@ -16,7 +16,8 @@ import { packageVersion } from '../util/process/package-files.ts'
 import { runDetached } from '../util/tracing/open-telemetry.ts'
 import { type Assembly, assemble, type Base, createBase, type Lifetimes, type OperatorDefinition } from './bootstrap.ts'
 import { type RunningMetrics, startMetrics } from './metrics.ts'
-import { type RunningOperator, type RunOptions, sessionKey } from './options.ts'
+import { dashboardKey, type RunningDashboard, type RunningOperator, type RunOptions, sessionKey } from './options.ts'
+import { serveDashboard } from './serve-dashboard.ts'
 import { shutDown } from './shutdown.ts'
 
 export async function startOperator(definition: OperatorDefinition, options: RunOptions): Promise<RunningOperator> {
@@ -69,6 +70,7 @@ class OperatorRun implements RunningOperator {
   #posting: Promise<void> | undefined
   /** The endpoints that are served: health, metrics. Closed last. */
   readonly #endpoints: Endpoint[] = []
+  #dashboard: RunningDashboard | undefined
   #metrics: RunningMetrics | undefined
   #stopping: Promise<void> | undefined
   /** Whether the first login has succeeded. Before that, rejected credentials fail the request that needs them; afterwards they stop the operator. */
@@ -117,6 +119,7 @@ class OperatorRun implements RunningOperator {
       checkAdmission(this.#definition.registry, this.#definition.settings)
       await this.#serveHealth()
       await this.#serveMetrics()
+      await this.#serveDashboard()
       await transport.ready(undefined)
       health.loggedIn()
       this.#hasLoggedIn = true
@@ -174,6 +177,10 @@ class OperatorRun implements RunningOperator {
 
   get [sessionKey](): Session {
     return this.#base.sessions.common
+  }
+
+  get [dashboardKey](): RunningDashboard | undefined {
+    return this.#dashboard
   }
 
   get stopping(): AbortSignal {
@@ -250,6 +257,19 @@ class OperatorRun implements RunningOperator {
     this.#endpoints.push(
       await serveMetrics({ settings, metrics, session: () => sessions.common, clock, logger, signal }),
     )
+  }
+
+  async #serveDashboard(): Promise<void> {
+    const dashboard = await serveDashboard({
+      base: this.#base,
+      definition: this.#definition,
+      assembly: () => this.#assembly,
+      logsAddress: this.#options.logsDashboard ?? true,
+      signal: this.#lifetimes.end.signal,
+    })
+    if (dashboard === undefined) return
+    this.#dashboard = dashboard
+    this.#endpoints.push(dashboard)
   }
 
   /** A signal that is also aborted when the user aborts the operator before it has started. */

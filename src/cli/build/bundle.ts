@@ -5,7 +5,7 @@
 import { dirname, extname, join, posix, relative, resolve, sep } from 'node:path'
 import { type BuildOptions, type BuildResult, build, type Message, type Metafile, type Plugin } from 'esbuild'
 import { KopfError } from '../../errors.ts'
-import { libraryFile, ownProgram, packageVersion } from '../../util/process/package-files.ts'
+import { libraryFile, ownProgram, packageVersion, readPackagedFile } from '../../util/process/package-files.ts'
 import { commonOptions, programLoaders } from '../loading/esbuild-options.ts'
 import type { LoadTarget } from '../loading/load.ts'
 import { toLoadError } from '../loading/load-errors.ts'
@@ -54,6 +54,9 @@ interface BundledModule {
 
 /** Programs of this package that run on threads. */
 const threads = ['util/process/loop-guard-thread', 'workers/thread/main'] as const
+
+/** The page of the dashboard, for the option `--dashboard` of the program. See dashboard/assets.ts. */
+const packagedFiles = ['index.html', 'dashboard.js', 'dashboard.css', 'icon.svg'].map((name) => `dashboard/${name}.br`)
 
 export async function bundleOperator(task: BundleTask): Promise<OperatorBundle> {
   return new Bundler(task).run()
@@ -192,6 +195,7 @@ class Bundler {
       `import { executeBuiltProgram } from ${text(ownProgram('cli/build/built-program'))}`,
       ...threads.map((name, index) => `import thread${index} from ${text(`kopf-thread:${name}`)}`),
       `__kopf_built.threads = { ${threads.map((name, index) => `${text(name)}: thread${index}`).join(', ')} }`,
+      `__kopf_built.files = ${text(this.#encodeFiles())}`,
       `__kopf_built.yaml = () => require(${text(libraryFile('yaml'))})`,
       'await executeBuiltProgram({',
       `  version: ${text([own?.name ?? first!.name, own?.version].filter(Boolean).join(' '))},`,
@@ -201,6 +205,14 @@ class Bundler {
       '})',
     ].join('\n')
     return { contents, resolveDir: folder, sourcefile: 'kopf-run', loader: 'js' }
+  }
+
+  /** The files in base64, which is how a program without files beside it can hold them. */
+  #encodeFiles(): Readonly<Record<string, string>> {
+    const found = packagedFiles.map((path) => [path, readPackagedFile(path)] as const)
+    return Object.fromEntries(
+      found.flatMap(([path, body]) => (body === undefined ? [] : [[path, Buffer.from(body).toString('base64')]])),
+    )
   }
 
   #add({ outfile, result }: BundledModule): void {

@@ -155,6 +155,29 @@ export function limitFrameworkLines(sink: LogSink, level: () => LogLevel | undef
   }
 }
 
+/** Passes the records of a sink on, once someone listens. */
+export interface LogTap {
+  listener: ((record: LogRecord) => void) | undefined
+}
+
+/** The sink, whose records the tap also gets. Records below the level of the sink are not created. */
+export function tapSink(sink: LogSink, tap: LogTap): LogSink {
+  return {
+    get minimumLevel() {
+      return sink.minimumLevel
+    },
+    get frameworkLevel() {
+      return sink.frameworkLevel
+    },
+    log(record) {
+      sink.log(record)
+      try {
+        tap.listener?.(record)
+      } catch {}
+    },
+  }
+}
+
 export interface CreateLoggerOptions {
   readonly object?: LoggedObject
   /** The lines are never posted as Kubernetes events of the object. */

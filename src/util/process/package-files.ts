@@ -14,6 +14,8 @@ interface BuiltLayout {
   readonly code: string
   /** The sources of the programs for threads, as CommonJS. */
   readonly threads?: Readonly<Record<string, string>>
+  /** The files that are read by their path below `dist/`, in base64. */
+  readonly files?: Readonly<Record<string, string>>
   readonly yaml?: () => unknown
 }
 
@@ -49,6 +51,16 @@ export function ownProgram(name: string): string {
 export function ownThread(name: string): { readonly script: string; readonly eval: boolean } {
   const source = built?.threads?.[name]
   return source === undefined ? { script: ownProgram(name), eval: false } : { script: source, eval: true }
+}
+
+/** The content of a file that the build writes below `dist/`; undefined if there is none. In a checkout, it is there after `npm run build`. */
+export function readPackagedFile(path: string): Uint8Array | undefined {
+  if (built !== undefined) {
+    const text = built.files?.[path]
+    return text === undefined ? undefined : Buffer.from(text, 'base64')
+  }
+  const file = packageFile(`dist/${path}`)
+  return existsSync(file) ? readFileSync(file) : undefined
 }
 
 /** Whether this code is part of a program of `kopf build`. */
