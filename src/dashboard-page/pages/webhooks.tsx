@@ -5,7 +5,7 @@ import { useLive } from '../live.ts'
 import { PageTitle, Panel, Placeholder } from '../parts/containers.tsx'
 import { countOf, formatCount, formatDuration } from '../parts/format.ts'
 import { Badge, ResourceName } from '../parts/state.tsx'
-import { Table, type TableColumn } from '../parts/table.tsx'
+import { type SortableColumn, Table } from '../parts/table.tsx'
 import { ClockTime, Milliseconds } from '../parts/times.tsx'
 
 type WebhookRow = WebhooksView['handlers'][number]
@@ -53,7 +53,7 @@ export function WebhooksPage(): JSX.Element {
   )
 }
 
-const columns: readonly TableColumn<WebhookRow>[] = [
+const columns: readonly SortableColumn<WebhookRow>[] = [
   {
     name: 'Handler',
     cell: ({ id, type }) => (
