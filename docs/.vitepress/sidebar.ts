@@ -99,6 +99,7 @@ export const sections: readonly Section[] = [
       'local-clusters',
       'ci',
       'dashboard',
+      'top',
       'health-checks',
       'replicas',
       'peering',
