@@ -77,6 +77,16 @@ export interface ObservedObject {
   readonly uid: string | undefined
 }
 
+/**
+ * The result of one processing of an object, in `Observer.processingFinished`.
+ *
+ * - `success`: nothing is left to do, until the object changes or is due by a schedule.
+ * - `error`: a handler has failed, or the framework met an unexpected error.
+ * - `requeue`: the object is processed again at once.
+ * - `requeue_after`: the object is processed again after a delay, for example since a handler asked for it with a `TemporaryError`.
+ */
+export type ProcessingResult = 'success' | 'error' | 'requeue' | 'requeue_after'
+
 /** The list and watch of one resource, in an event of the observer. */
 export interface ObservedStream {
   /** The watched resource. */
@@ -113,6 +123,14 @@ export interface ObservedAuthor {
   readonly hasResult: boolean
 }
 
+/** One review, in an event of the observer. */
+export interface ObservedReview {
+  /** Whether objects are reviewed or converted. */
+  readonly type: 'admission' | 'conversion'
+  /** The handler that the path of the review names. Undefined for conversions, and if the webhook server passes no path. */
+  readonly handler: ObservedHandler | undefined
+}
+
 /**
  * Listens to the events of a run: pass it as `observer` to `start()` or `run()`, for example for metrics or a progress display. Every
  * method is optional. Methods are called synchronously and must be fast. An error that a method throws is logged once and does not affect
@@ -145,8 +163,14 @@ export interface Observer {
    */
   peeringChanged?(event: { readonly namespace: string | undefined; readonly isPaused: boolean }): void
 
-  /** Called when the operator begins to watch a resource. `handlerTypes` has one entry per handler of that resource. */
-  resourceServed?(event: { readonly resource: Resource; readonly handlerTypes: readonly string[] }): void
+  /**
+   * Called when the operator begins to watch a resource. `handlers` are all handlers of that resource; `handlerTypes` has the type of each.
+   */
+  resourceServed?(event: {
+    readonly resource: Resource
+    readonly handlerTypes: readonly string[]
+    readonly handlers: readonly ObservedHandler[]
+  }): void
   /** Called when a watch is open for the first time. */
   streamOpened?(event: ObservedStream): void
   /** Called when a watch is open again: after a failure, or after the server has closed it. */
@@ -155,6 +179,10 @@ export interface Observer {
   streamFailed?(
     event: ObservedStream & { readonly error: Error; readonly delayMs: number; readonly attempt: number },
   ): void
+  /** Called when a watch is over: the operator stops or pauses, or the resource or the namespace is not served any more. */
+  streamEnded?(event: ObservedStream): void
+  /** Called when data of a watch arrives: changes, or the bookmarks that servers send about once a minute. */
+  streamReceived?(event: ObservedStream): void
   /**
    * Called when the existing objects were listed, in one namespace or in the cluster. `objects` is the number of known objects in all
    * namespaces.
@@ -180,19 +208,51 @@ export interface Observer {
   }): void
   /** Called when an object begins to wait for a worker. Listed objects (`backlog`) wait behind changed objects (`now`). */
   objectQueued?(event: { readonly object: ObservedObject; readonly priority: 'now' | 'backlog' }): void
-  /** Called when a worker begins to process an object. */
-  processingStarted?(event: { readonly object: ObservedObject }): void
+  /**
+   * Called when a state of an object arrives that is older than the known one, so that it is dropped: a server lags behind, or a response is
+   * late.
+   */
+  staleStateDropped?(event: { readonly object: ObservedObject }): void
+  /**
+   * Called when an object has work in the queue and had none before: it waits for a worker, or for the end of its present processing. `isRetry`:
+   * there is no new state; a delay is over, or a feature has woken the object.
+   */
+  workQueued?(event: {
+    readonly object: ObservedObject
+    readonly priority: 'now' | 'backlog'
+    readonly isRetry: boolean
+  }): void
+  /** Called when waiting work is dropped: the operator stops or pauses, or the object is not watched any more. `priority` as in `workQueued`. */
+  workDropped?(event: { readonly object: ObservedObject; readonly priority: 'now' | 'backlog' }): void
+  /**
+   * Called when a worker begins to process an object. `waitedMs` is the time since `workQueued`, and `priority` is that of `workQueued`.
+   */
+  processingStarted?(event: {
+    readonly object: ObservedObject
+    readonly priority: 'now' | 'backlog'
+    readonly waitedMs: number
+  }): void
   /** Called with the decision on the next action for an object, and its reason. `kopf explain` prints the same decision. */
   decisionMade?(event: { readonly object: ObservedObject; readonly decision: Decision }): void
   /**
-   * Called when a worker has processed an object. `error` is an unexpected error of the framework, after which the object is processed
-   * again; undefined otherwise.
+   * Called when a worker has processed an object. `object` is the same object as in `processingStarted`. `error` is an unexpected error of the
+   * framework, after which the object is processed again; undefined otherwise. `outcome` is that of the change handlers; undefined if none was called
+   * or is due. `reconciling` is that of the reconcilers; `waiting`: they wait until all children are listed. `hasFailedPermanently`: a handler will not be called again for this state. `delayMs` is the time until the object is processed
+   * again; undefined if that is not planned. `isDeleting`: the object is being deleted and still exists.
    */
   processingFinished?(event: {
     readonly object: ObservedObject
     readonly durationMs: number
     readonly error: unknown
+    readonly result: ProcessingResult
+    readonly outcome: ObjectOutcome | undefined
+    readonly reconciling: ObjectOutcome | 'waiting' | undefined
+    readonly hasFailedPermanently: boolean
+    readonly delayMs: number | undefined
+    readonly isDeleting: boolean
   }): void
+  /** Called when the operator forgets an object: it is deleted, or it is not watched any more. */
+  objectForgotten?(event: { readonly object: ObservedObject }): void
   /**
    * Called for every object that existed when the operator started, resumed, or became the leader. The object then waits for its first
    * handling.
@@ -292,11 +352,21 @@ export interface Observer {
   /** Called when another field manager repeatedly changes the same fields of a child as the operator. */
   contentionFound?(event: { readonly owner: ObservedObject; readonly child: ObservedObject }): void
 
-  /** Called when the operator has responded to an AdmissionReview or a ConversionReview of the API server. */
+  /** Called when an AdmissionReview or a ConversionReview of the API server has arrived. */
+  reviewStarted?(event: ObservedReview): void
+  /**
+   * Called when the operator has responded to an AdmissionReview or a ConversionReview of the API server, or does not respond since the API server
+   * has given up. `review` is the same object as in `reviewStarted`.
+   */
   reviewAnswered?(event: {
+    readonly review: ObservedReview
     readonly type: 'admission' | 'conversion'
     /** For admission: whether the request was allowed. Undefined for conversions, and if the review has failed. */
     readonly allowed: boolean | undefined
+    /** The handler that has denied the request, or else the handler that the path of the review names. Undefined if there is neither. */
+    readonly handler: ObservedHandler | undefined
+    /** The HTTP status of the response. Undefined if the API server has not waited for it. */
+    readonly code: number | undefined
     readonly durationMs: number
   }): void
 }

@@ -3,6 +3,7 @@ import type { LoginOutcome } from '../client/auth/authenticator.ts'
 import type { Client } from '../client/client.ts'
 import type { Indices } from '../handlers/args/args.ts'
 import { createHandlerClock, type HandlerClock } from '../handlers/args/handler-clock.ts'
+import type { Metrics } from '../handlers/args/metrics.ts'
 import { type Workers, workersKey } from '../handlers/args/workers.ts'
 import type { ActivityType } from '../handlers/handler-types.ts'
 import type { Registry } from '../handlers/registry.ts'
@@ -29,6 +30,7 @@ export interface ActivitiesOptions {
   readonly sink: LogSink
   readonly watchdog: Watchdog
   readonly indices: Indices
+  readonly metrics: Metrics
   readonly workers: Workers
   readonly observer: Observer
   readonly client: () => Client
@@ -73,7 +75,7 @@ export class Activities {
   }
 
   #optionsOf(type: ActivityType, signal: AbortSignal, client: Client = this.#options.client()): RunActivityOptions {
-    const { definition, clock, sink, watchdog, indices, workers, observer } = this.#options
+    const { definition, clock, sink, watchdog, indices, metrics, workers, observer } = this.#options
     const { settings, memo } = definition
     const logger = createLogger(sink, `kopf.activities.${titles[type]}`)
     return {
@@ -89,6 +91,7 @@ export class Activities {
         logger: toHandlerLogger(logger),
         client,
         indices,
+        metrics,
         clock: this.#clock,
         now: this.#clock.date,
         [workersKey]: workers,

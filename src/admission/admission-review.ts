@@ -41,6 +41,8 @@ export interface ReviewContext extends Omit<CallContext, 'logger' | 'object'> {
   readonly argsSourceOf: (resource: Resource, body: KubeObject, request: AdmissionRequest) => ArgsSource
   /** Aborted when the operator stops and no longer sends responses. */
   readonly signal: AbortSignal
+  /** Called with the handler whose error denies the request. */
+  readonly onDenied?: ((handler: AdmissionHandler) => void) | undefined
 }
 
 /**
@@ -66,6 +68,7 @@ export async function reviewAdmission(
     () => info.signal,
   )
   const { errors, ...collected } = collectOutcomes(called)
+  if (reviewing.onDenied !== undefined && errors.length > 0) reviewing.onDenied(findDenying(called, errors))
   const { edits, problems } = tryToPlanEdits(body, collected, source.logger)
   return toAdmissionReview(review, request, toAdmissionResponse({ errors: [...errors, ...problems], warnings, edits }))
 }
@@ -232,6 +235,12 @@ function collectOutcomes(called: readonly ReviewCall[]): CollectedPatch & { read
   for (const result of called) if (isMutating(result.handler)) collectHandlerPatch(patch, result)
   const errors = called.flatMap(({ outcome }) => (outcome.type === 'done' ? [] : [outcome.error]))
   return { ...patch, errors }
+}
+
+/** The handler whose error is in the response. */
+function findDenying(called: readonly ReviewCall[], errors: readonly unknown[]): AdmissionHandler {
+  const error = mostSevere(errors)
+  return called.find(({ outcome }) => outcome.type !== 'done' && outcome.error === error)!.handler
 }
 
 /** Converts the patches to JSON patch operations. An error in a function of `patch.fns` denies the request, like an error of its handler. */

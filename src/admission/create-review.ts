@@ -4,6 +4,7 @@
  */
 
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
+import { WebhookError } from '../errors.ts'
 import type { ArgsSource } from '../handlers/args/object-args.ts'
 import type { Registry } from '../handlers/registry.ts'
 import type { Watchdog } from '../handlers/watchdog.ts'
@@ -13,11 +14,14 @@ import { formatResource, selectResources } from '../kube/resources/selectors.ts'
 import { type AdmissionRequest, isConversionReview } from '../kube/reviews.ts'
 import { type Context, memoOf, objectLogger } from '../objects/context.ts'
 import type { WatchedObject } from '../objects/state/watched-object.ts'
-import type { WebhookFn } from '../settings/webhook-server.ts'
+import type { ObservedHandler, ObservedReview } from '../observer.ts'
+import type { WebhookFn, WebhookRequestInfo } from '../settings/webhook-server.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import type { Latch } from '../util/async/latch.ts'
+import { lazy } from '../util/lazy.ts'
 import { toMs } from '../util/text/duration.ts'
 import { type ReviewContext, reviewAdmission } from './admission-review.ts'
+import { servicePath } from './build-webhooks.ts'
 import { type ConversionContext, reviewConversion } from './conversion-review.ts'
 
 export interface CreateReviewOptions {
@@ -33,33 +37,77 @@ export interface CreateReviewOptions {
 export function createReview(context: Context, options: CreateReviewOptions): WebhookFn {
   const reviewing = toReviewContext(context, options)
   const converting = toConversionContext(context, options)
-  return async (review, info = {}) => {
+  const named = lazy(() => handlersByPath(options.registry))
+  const answer = async (review: unknown, info: WebhookRequestInfo, onDenied: ReviewContext['onDenied']) => {
     const { discovered, indexed } = options
     // Conversions do not wait for the indices: indexed objects may have to be converted first.
     if (!discovered.isOpen) await discovered.wait(info.signal)
-    const beganMs = monotonicNow(context.clock)
-    if (isConversionReview(review)) {
-      const response = await reviewConversion(converting, review, info)
-      reportReview(context, { type: 'conversion', response, beganMs })
-      return response
-    }
+    if (isConversionReview(review)) return reviewConversion(converting, review, info)
     if (!indexed.isOpen) await indexed.wait(info.signal)
-    const response = await reviewAdmission(reviewing, review, info)
-    reportReview(context, { type: 'admission', response, beganMs })
-    return response
+    return reviewAdmission(onDenied === undefined ? reviewing : { ...reviewing, onDenied }, review, info)
+  }
+  return async (review, info = {}) => {
+    const { observer } = context
+    if (observer?.reviewStarted === undefined && observer?.reviewAnswered === undefined) {
+      return answer(review, info, undefined)
+    }
+    const type = isConversionReview(review) ? 'conversion' : 'admission'
+    const handler = type === 'conversion' || info.webhook === undefined ? undefined : named().get(info.webhook)
+    const report = new ReviewReport(context, { type, handler })
+    try {
+      return report.answered(await answer(review, info, (denying) => report.denied(denying)))
+    } catch (error) {
+      report.failed(error, info.signal)
+      throw error
+    }
   }
 }
 
-interface AnsweredReview {
-  readonly type: 'admission' | 'conversion'
-  readonly response: object
-  readonly beganMs: number
+/** Reports one review to the observer. */
+class ReviewReport {
+  readonly #context: Context
+  readonly #review: ObservedReview
+  readonly #beganMs: number
+  #handler: ObservedHandler | undefined
+
+  constructor(context: Context, review: ObservedReview) {
+    this.#context = context
+    this.#review = review
+    this.#handler = review.handler
+    this.#beganMs = monotonicNow(context.clock)
+    context.observer?.reviewStarted?.(review)
+  }
+
+  denied({ id, type }: ObservedHandler): void {
+    this.#handler = { id, type }
+  }
+
+  answered(answer: object): object {
+    const { allowed } = (answer as { readonly response?: { readonly allowed?: boolean } }).response ?? {}
+    this.#report(allowed, 200)
+    return answer
+  }
+
+  failed(error: unknown, signal: AbortSignal | undefined): void {
+    if (signal?.aborted && error === signal.reason) this.#report(undefined, undefined)
+    else this.#report(undefined, error instanceof WebhookError ? error.status : 500)
+  }
+
+  #report(allowed: boolean | undefined, code: number | undefined): void {
+    const { observer, clock } = this.#context
+    const durationMs = monotonicNow(clock) - this.#beganMs
+    const { type } = this.#review
+    observer?.reviewAnswered?.({ review: this.#review, type, allowed, handler: this.#handler, code, durationMs })
+  }
 }
 
-function reportReview({ observer, clock }: Context, { type, response, beganMs }: AnsweredReview): void {
-  if (observer?.reviewAnswered === undefined) return
-  const { allowed } = (response as { readonly response?: { readonly allowed?: boolean } }).response ?? {}
-  observer.reviewAnswered({ type, allowed, durationMs: monotonicNow(clock) - beganMs })
+/** The admission handlers by their ids, and by their paths behind a Service. */
+function handlersByPath(registry: Registry): ReadonlyMap<string, ObservedHandler> {
+  const handlers = registry.ofCategory('admission').map(({ id, type }) => ({ id, type }))
+  return new Map([
+    ...handlers.map((handler) => [servicePath(handler.id), handler] as const),
+    ...handlers.map((handler) => [handler.id, handler] as const),
+  ])
 }
 
 function toReviewContext(context: Context, { registry, discovery, watchdog }: CreateReviewOptions): ReviewContext {
@@ -137,6 +185,7 @@ function toArgsSource(
     client: context.clientFor(reference.namespace),
     recorder: context.recorderFor(body),
     indices: context.indices,
+    metrics: context.metrics,
     clock: context.handlerClock,
     workers: context.workers,
   }

@@ -13,7 +13,6 @@ import type { ReconcilingContext } from '../reconciling/context.ts'
 import { reconcilerStates, requestReconcile } from '../reconciling/context.ts'
 import { getObject, getString, type Json } from '../util/json/json.ts'
 import { toSafeLine } from '../util/log/error-text.ts'
-import { stateOf } from './object-facts.ts'
 import { DashboardProblem, invalidRequest, notAllowed } from './problem.ts'
 import type { ActionName, ActionResult, ObjectRef } from './protocol.ts'
 import type { Viewer } from './viewer.ts'
@@ -34,15 +33,22 @@ export async function actionsFor(
   return allowed
 }
 
-function isApplicable({ run, facts }: ViewSource, object: WatchedObject, action: ActionName): boolean {
+function isApplicable(source: ViewSource, object: WatchedObject, action: ActionName): boolean {
   switch (action) {
     case 'retry':
-      return stateOf(facts.of(observedObject(object))) === 'retrying'
+      return isWaiting(source, object)
     case 'reconcile':
       return object.served.handlers.reconcile.length > 0 && reconcilerStates(object).size > 0
     case 'release':
-      return isDeletionOngoing(object.body) && hasFinalizer(object.body, run.settings.persistence.finalizer)
+      return isDeletionOngoing(object.body) && hasFinalizer(object.body, source.run.settings.persistence.finalizer)
   }
+}
+
+/** Whether a handler or the framework tries again later. Of two handlers, one may have failed permanently. */
+function isWaiting({ facts, states }: ViewSource, object: WatchedObject): boolean {
+  const observed = observedObject(object)
+  if (observed.uid !== undefined && states.stateOf(observed.uid) === 'retrying') return true
+  return [...(facts.of(observed)?.failing.values() ?? [])].some(({ nextAtMs }) => nextAtMs !== undefined)
 }
 
 function mayAct({ served, body }: WatchedObject, action: ActionName, viewer: Viewer): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * What happened to each object since the dashboard was started: its state, its last change, its errors. Observer listener; bounded by the number of objects that
- * the operator watches. Read by the views.
+ * What the views say about an object beside its state (metrics/object-states.ts): its last change, its errors, the handlers that fail. Observer listener; bounded
+ * by the number of objects that the operator watches.
  */
 
 import { maskTextOf } from '../journal/mask.ts'
@@ -9,231 +9,148 @@ import { formatResource } from '../kube/resources/selectors.ts'
 import type { ObservedObject, Observer } from '../observer.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
-import type { ObjectState } from './protocol.ts'
 
-export interface ObjectFailure {
+interface ObjectFailure {
   readonly handler: string | undefined
   readonly message: string
   readonly atMs: number
 }
 
-export interface ObjectFacts {
+interface FailingHandler {
+  /** When it is called again; undefined if it has failed permanently. */
+  readonly nextAtMs: number | undefined
+}
+
+export interface ObjectRecord {
   readonly object: ObservedObject
   readonly changedAtMs: number | undefined
   /** Failed attempts. */
   readonly errors: number
   readonly lastFailure: ObjectFailure | undefined
-  /** Handlers that have failed permanently since the object was last handled from the start. */
-  readonly failed: ReadonlySet<string>
-  /** Handlers that will be called again, with the time of the next attempt. */
-  readonly retrying: ReadonlyMap<string, number>
+  /** Handlers whose last attempt has failed since the object was handled, by id. */
+  readonly failing: ReadonlyMap<string, FailingHandler>
   /** An unexpected error of the framework: the object is processed again later. */
   readonly isThrottled: boolean
   readonly isTooLarge: boolean
-  readonly isDeleting: boolean
   /** When another field manager was last found to write the same fields of a child. */
   readonly contendedAtMs: number | undefined
 }
 
-interface FactsRecord extends ObjectFacts {
-  object: ObservedObject
-  changedAtMs: number | undefined
-  errors: number
-  lastFailure: ObjectFailure | undefined
-  failed: Set<string>
-  retrying: Map<string, number>
-  isThrottled: boolean
-  isTooLarge: boolean
-  isDeleting: boolean
-  contendedAtMs: number | undefined
-  isQueued: boolean
-  isProcessed: boolean
-  isDeleted: boolean
-}
+type MutableRecord = { -readonly [K in keyof ObjectRecord]: ObjectRecord[K] }
 
-const noIds: Set<string> = new Set()
-const noTimes: Map<string, number> = new Map()
+const noHandlers: ReadonlyMap<string, FailingHandler> = new Map()
 
 const maxMessageLength = 1000
 /** The author of an object may cause any number of sub-handlers. */
-const maxHandlersPerObject = 50
+const maxFailing = 50
 
-export interface ObjectFactsOptions {
+export interface ObjectRecordsOptions {
   readonly clock: Clock
   readonly bodyOf: (object: ObservedObject) => KubeObject | undefined
 }
 
-export class AllObjectFacts {
-  readonly #options: ObjectFactsOptions
-  readonly #facts = new Map<string, FactsRecord>()
-  /** Objects in other states than `handled`: the others need not be searched for problems. */
-  readonly #urgent = new Set<FactsRecord>()
+export class ObjectRecords {
+  readonly #options: ObjectRecordsOptions
+  readonly #facts = new Map<string, MutableRecord>()
+  /** Objects with a problem that does not show in their state. */
+  readonly #contended = new Set<MutableRecord>()
 
-  constructor(options: ObjectFactsOptions) {
+  constructor(options: ObjectRecordsOptions) {
     this.#options = options
   }
 
-  get size(): number {
-    return this.#facts.size
-  }
-
   /** Undefined for an object without events since the start. */
-  of(object: Pick<ObservedObject, 'resource' | 'name' | 'namespace' | 'uid'>): ObjectFacts | undefined {
+  of(object: ObservedObject): ObjectRecord | undefined {
     return this.#facts.get(keyOf(object))
   }
 
-  /** Objects that are not `handled`, or have a problem. */
-  get urgent(): Iterable<ObjectFacts> {
-    return this.#urgent
+  /** Objects whose children another field manager writes, too. */
+  get contended(): Iterable<ObjectRecord> {
+    return this.#contended
+  }
+
+  /** Called when nothing is left to do for the object. */
+  settled(object: ObservedObject): void {
+    const record = this.#facts.get(keyOf(object))
+    if (record === undefined) return
+    record.failing = noHandlers
+    record.isThrottled = false
   }
 
   readonly listener: Observer = {
     eventReceived: ({ object, type }) => {
       const record = this.#recordOf(object)
       if (type !== null) record.changedAtMs = this.#nowMs
-      record.isDeleted = type === 'DELETED'
-      if (!record.isDeleted) record.object = object
     },
-    stateObserved: ({ object, after }) => {
-      this.#update(object, (record) => {
-        record.isDeleting = after.metadata.deletionTimestamp !== undefined
-      })
-    },
-    objectQueued: ({ object }) =>
-      this.#update(object, (record) => {
-        record.isQueued = true
-      }),
-    processingStarted: ({ object }) =>
-      this.#update(object, (record) => {
-        record.isQueued = false
-        record.isProcessed = true
-        record.isTooLarge = false
-      }),
-    decisionMade: ({ object, decision }) => {
-      // The handlers begin with another change: what failed before does not count any more.
-      if (decision.type === 'handle' && decision.reason === 'noop') return
-      this.#update(object, (record) => {
-        if (decision.type === 'ignore') record.retrying = noTimes
-        if (decision.type === 'handle' && record.retrying.size === 0) record.failed = noIds
-      })
+    processingStarted: ({ object }) => {
+      this.#recordOf(object).isTooLarge = false
     },
     processingFinished: ({ object, error }) => {
-      this.#update(object, (record) => {
-        record.isProcessed = false
-        record.isThrottled = error !== undefined
-        if (error !== undefined) this.#fail(record, undefined, error)
-      })
-      const record = this.#facts.get(keyOf(object))
-      if (record?.isDeleted && !record.isQueued) this.#forget(record)
+      const record = this.#recordOf(object)
+      record.isThrottled = error !== undefined
+      if (error !== undefined) this.#fail(record, undefined, error)
     },
-    objectTooLarge: ({ object }) =>
-      this.#update(object, (record) => {
-        record.isTooLarge = true
-      }),
-    handlerStarted: ({ object, handler }) => {
-      if (object === undefined) return
-      const record = this.#facts.get(keyOf(object))
-      if (record?.retrying.has(handler.id)) record.retrying.delete(handler.id)
+    objectTooLarge: ({ object }) => {
+      this.#recordOf(object).isTooLarge = true
     },
     handlerFinished: ({ object, handler, outcome, delayMs, error }) => {
-      if (object === undefined) return
-      this.#update(object, (record) => {
-        if (error !== undefined && outcome !== 'succeeded' && outcome !== 'cancelled')
-          this.#fail(record, handler.id, error)
-        setMember(record, handler.id, outcome, this.#nowMs + (delayMs ?? 0))
-      })
+      if (object === undefined || outcome === 'cancelled') return
+      const record = this.#recordOf(object)
+      const hasFailed = outcome === 'failed' || outcome === 'retrying'
+      if (hasFailed) this.#fail(record, handler.id, error)
+      if (!hasFailed && !record.failing.has(handler.id)) return
+      const failing = new Map(record.failing)
+      failing.delete(handler.id)
+      const nextAtMs = delayMs === undefined ? undefined : this.#nowMs + delayMs
+      if (hasFailed && failing.size < maxFailing) failing.set(handler.id, { nextAtMs })
+      record.failing = failing.size === 0 ? noHandlers : failing
     },
     patchWritten: ({ object }) => {
-      const record = this.#recordOf(object)
-      record.changedAtMs = this.#nowMs
+      this.#recordOf(object).changedAtMs = this.#nowMs
     },
-    contentionFound: ({ owner }) =>
-      this.#update(owner, (record) => {
-        record.contendedAtMs = this.#nowMs
-      }),
+    contentionFound: ({ owner }) => {
+      const record = this.#recordOf(owner)
+      record.contendedAtMs = this.#nowMs
+      this.#contended.add(record)
+    },
+    objectForgotten: ({ object }) => {
+      const record = this.#facts.get(keyOf(object))
+      if (record === undefined) return
+      this.#facts.delete(keyOf(object))
+      this.#contended.delete(record)
+    },
   }
 
   get #nowMs(): number {
     return this.#options.clock.now()
   }
 
-  #recordOf(object: ObservedObject): FactsRecord {
+  #recordOf(object: ObservedObject): MutableRecord {
     const key = keyOf(object)
     const known = this.#facts.get(key)
     if (known !== undefined) return known
-    const record: FactsRecord = {
+    const record: MutableRecord = {
       object,
       changedAtMs: undefined,
       errors: 0,
       lastFailure: undefined,
-      failed: noIds,
-      retrying: noTimes,
+      failing: noHandlers,
       isThrottled: false,
       isTooLarge: false,
-      isDeleting: false,
       contendedAtMs: undefined,
-      isQueued: false,
-      isProcessed: false,
-      isDeleted: false,
     }
     this.#facts.set(key, record)
     return record
   }
 
-  #update(object: ObservedObject, change: (record: FactsRecord) => void): void {
-    const record = this.#recordOf(object)
-    change(record)
-    if (isUrgent(record)) this.#urgent.add(record)
-    else this.#urgent.delete(record)
-  }
-
-  #fail(record: FactsRecord, handler: string | undefined, error: unknown): void {
+  #fail(record: MutableRecord, handler: string | undefined, error: unknown): void {
     record.errors += 1
     const body = this.#options.bodyOf(record.object)
-    record.lastFailure = {
-      handler,
-      message: maskTextOf(body, describeError(error), maxMessageLength),
-      atMs: this.#nowMs,
-    }
-  }
-
-  #forget(record: FactsRecord): void {
-    this.#facts.delete(keyOf(record.object))
-    this.#urgent.delete(record)
+    const message = maskTextOf(body, describeError(error), maxMessageLength)
+    record.lastFailure = { handler, message, atMs: this.#nowMs }
   }
 }
 
-function setMember(record: FactsRecord, id: string, outcome: string, dueMs: number): void {
-  if (outcome === 'failed') {
-    if (record.failed === noIds) record.failed = new Set()
-    if (record.failed.size < maxHandlersPerObject) record.failed.add(id)
-  } else if (record.failed.has(id)) record.failed.delete(id)
-  if (outcome === 'retrying') {
-    if (record.retrying === noTimes) record.retrying = new Map()
-    if (record.retrying.size < maxHandlersPerObject) record.retrying.set(id, dueMs)
-  } else if (record.retrying.has(id)) record.retrying.delete(id)
-}
-
-function isUrgent(record: FactsRecord): boolean {
-  return stateOf(record) !== 'handled' || record.contendedAtMs !== undefined || record.isTooLarge
-}
-
-/** The state of an object, in the order of urgency. */
-export function stateOf(facts: ObjectFacts | undefined): ObjectState {
-  if (facts === undefined) return 'handled'
-  const { failed, retrying, isThrottled, isTooLarge, isDeleting, isProcessed, isQueued } = facts as FactsRecord
-  if (failed.size > 0 || isTooLarge) return 'failed'
-  if (retrying.size > 0 || isThrottled) return 'retrying'
-  if (isProcessed) return 'handling'
-  if (isQueued) return 'waiting'
-  return isDeleting ? 'deleting' : 'handled'
-}
-
-function keyOf({
-  resource,
-  namespace,
-  name,
-  uid,
-}: Pick<ObservedObject, 'resource' | 'name' | 'namespace' | 'uid'>): string {
+function keyOf({ resource, namespace, name, uid }: ObservedObject): string {
   return uid ?? `${formatResource(resource)} ${namespace ?? ''}/${name}`
 }

@@ -3,22 +3,23 @@
  * it slows the operator down or delays its stop.
  */
 import { KopfError } from '../errors.ts'
+import { ObjectStates } from '../metrics/object-states.ts'
 import type { Observer } from '../observer.ts'
 import { AccessReviews } from '../serving/access-reviews.ts'
 import { formatEndpointAddress, isLoopbackHost, type ServingAddress } from '../serving/address.ts'
 import { serveCertificates } from '../serving/certificates.ts'
 import { type Endpoint, startEndpoint } from '../serving/endpoint.ts'
-import { systemClock } from '../util/async/clock.ts'
+import { monotonicNow, systemClock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { LogRecord } from '../util/log/log.ts'
 import { LoginCodes } from './http/logins.ts'
 import { DashboardServer, type PageAsset } from './http/server.ts'
 import { LogLines } from './log-lines.ts'
-import { AllObjectFacts } from './object-facts.ts'
+import { ObjectRecords } from './object-facts.ts'
 import type { Sample } from './protocol.ts'
 import type { RunFacts } from './run-facts.ts'
 import { Statistics } from './statistics.ts'
-import { KnownObjects } from './views/source.ts'
+import { DashboardObjects } from './views/source.ts'
 
 export interface DashboardOptions {
   readonly run: RunFacts
@@ -117,18 +118,23 @@ interface DashboardSource {
 
 function createSource({ run, observe, tapLog }: DashboardOptions): DashboardSource {
   const { clock } = run
-  const objects = new KnownObjects(run.context)
-  const bodyOf: KnownObjects['bodyOf'] = (object) => objects.bodyOf(object)
+  const objects = new DashboardObjects(run.context)
+  const bodyOf: DashboardObjects['bodyOf'] = (object) => objects.bodyOf(object)
   const statistics = new Statistics({ clock, bodyOf })
-  const facts = new AllObjectFacts({ clock, bodyOf })
+  const facts = new ObjectRecords({ clock, bodyOf })
   const logs = new LogLines({ clock, bodyOf, resourceOf: (apiVersion, kind) => objects.resourceOf(apiVersion, kind) })
+  const states = new ObjectStates({
+    nowMs: () => monotonicNow(clock),
+    onHandled: (object) => facts.settled(object),
+  })
   observe(facts.listener)
+  observe(states.listener)
   observe(statistics.listener)
   tapLog(logs.add)
   const samples: Sample[] = []
   return {
     samples,
-    view: { run, statistics, facts, logs, objects, startedAtMs: clock.now(), history: () => [...samples] },
+    view: { run, statistics, facts, states, logs, objects, startedAtMs: clock.now(), history: () => [...samples] },
   }
 }
 

@@ -9,7 +9,7 @@ import { formatResource } from '../kube/resources/selectors.ts'
 import type { ObservedHandler, ObservedObject, ObservedStream, Observer } from '../observer.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
-import { Durations, Rate } from './durations.ts'
+import { Durations, Rate, round } from './durations.ts'
 import type { Sample, WebhooksView } from './protocol.ts'
 
 const maxHandlers = 1000
@@ -59,6 +59,15 @@ export interface StreamNumbers {
   restarts: number
   downSinceMs: number | undefined
   lastError: string | undefined
+  /** When the last data has arrived. */
+  lastAtMs: number
+}
+
+export interface ReviewNumbers {
+  reviews: number
+  denials: number
+  errors: number
+  readonly durations: Durations
 }
 
 export type RecentReview = WebhooksView['recent'][number]
@@ -76,7 +85,9 @@ export class Statistics {
   readonly handlerCalls: Rate = new Rate()
   readonly handlerErrors: Rate = new Rate()
   readonly allRequests: Rate = new Rate()
-  readonly reviews: { count: number; denials: number; errors: number } = { count: 0, denials: 0, errors: 0 }
+  /** By the id of the handler. */
+  readonly reviewsByHandler: Map<string, ReviewNumbers> = new Map()
+  readonly reviews: { count: number; denials: number } = { count: 0, denials: 0 }
   recentReviews: readonly RecentReview[] = []
   daemons = 0
   phase: 'starting' | 'running' | 'stopping' | 'stopped' = 'starting'
@@ -117,6 +128,14 @@ export class Statistics {
       numbers.isOpen = false
       numbers.downSinceMs ??= this.#nowMs
       numbers.lastError = maskTextOf(undefined, describeError(error), maxMessageLength)
+      this.revision += 1
+    },
+    streamReceived: (stream) => {
+      const numbers = this.#streamOf(stream)
+      if (numbers !== undefined) numbers.lastAtMs = this.#nowMs
+    },
+    streamEnded: ({ resource, namespace }) => {
+      this.streams.delete(`${formatResource(resource)} ${namespace ?? ''}`)
       this.revision += 1
     },
     listed: () => this.#changed(),
@@ -186,6 +205,7 @@ export class Statistics {
     numbers.isOpen = true
     numbers.downSinceMs = undefined
     numbers.lastError = undefined
+    numbers.lastAtMs = this.#nowMs
     if (isRestart) numbers.restarts += 1
     this.revision += 1
   }
@@ -194,7 +214,15 @@ export class Statistics {
     const key = `${formatResource(resource)} ${namespace ?? ''}`
     const known = this.streams.get(key)
     if (known !== undefined || this.streams.size >= maxStreams) return known
-    const numbers = { resource, namespace, isOpen: false, restarts: 0, downSinceMs: undefined, lastError: undefined }
+    const numbers: StreamNumbers = {
+      resource,
+      namespace,
+      isOpen: false,
+      restarts: 0,
+      downSinceMs: undefined,
+      lastError: undefined,
+      lastAtMs: this.#nowMs,
+    }
     this.streams.set(key, numbers)
     return numbers
   }
@@ -251,19 +279,34 @@ export class Statistics {
   }
 
   #review(review: Parameters<NonNullable<Observer['reviewAnswered']>>[0]): void {
-    const { type, allowed, durationMs } = review
+    const { type, allowed, handler, durationMs } = review
     const isError = type === 'admission' && allowed === undefined
     this.reviews.count += 1
     if (allowed === false) this.reviews.denials += 1
-    if (isError) this.reviews.errors += 1
+    if (handler !== undefined) {
+      const numbers = this.#reviewsOf(handler.id)
+      numbers.reviews += 1
+      if (allowed === false) numbers.denials += 1
+      if (isError) numbers.errors += 1
+      numbers.durations.add(durationMs)
+    }
     const recent: RecentReview = {
       atMs: this.#nowMs,
       type,
+      ...(handler !== undefined && { handler: handler.id }),
       ...(allowed !== undefined && { allowed }),
-      durationMs: Math.round(durationMs * 100) / 100,
+      durationMs: round(durationMs),
     }
     this.recentReviews = [recent, ...this.recentReviews.slice(0, maxRecentReviews - 1)]
     this.revision += 1
+  }
+
+  #reviewsOf(id: string): ReviewNumbers {
+    const known = this.reviewsByHandler.get(id)
+    if (known !== undefined) return known
+    const numbers = { reviews: 0, denials: 0, errors: 0, durations: new Durations(handlerDurations) }
+    if (this.reviewsByHandler.size < maxHandlers) this.reviewsByHandler.set(id, numbers)
+    return numbers
   }
 }
 

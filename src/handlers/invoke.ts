@@ -53,6 +53,8 @@ export interface CallContext {
   readonly observer: Observer | undefined
   /** The object of the call, for the observer. Undefined for activities. */
   readonly object: (() => ObservedObject) | undefined
+  /** Called with the outcome of each call that was not cancelled. */
+  readonly onOutcome?: ((outcome: Outcome) => void) | undefined
 }
 
 /** The earlier attempts of the handler for the same cause. */
@@ -106,7 +108,9 @@ export async function callHandler(
   const { observer, clock } = context
   const patch = call.patch ?? createPatch<KubeObject>()
   if (observer?.handlerStarted === undefined && observer?.handlerFinished === undefined) {
-    return { patch, ...(await attempt(context, handler, { ...call, patch })) }
+    const attempted = await attempt(context, handler, { ...call, patch })
+    if (!attempted.isInterrupted) context.onOutcome?.(attempted.outcome)
+    return { patch, ...attempted }
   }
   const observed: ObservedCall = {
     handler: { id: handler.id, type: handler.type },
@@ -117,6 +121,7 @@ export async function callHandler(
   const onStart = () => observer.handlerStarted?.(observed)
   const attempted = await attempt(context, handler, { ...call, patch, onStart })
   const { outcome, isInterrupted } = attempted
+  if (!isInterrupted) context.onOutcome?.(outcome)
   observer.handlerFinished?.({
     ...observed,
     outcome: isInterrupted ? 'cancelled' : observedOutcomes[outcome.type],

@@ -12,14 +12,23 @@ import type { ForeignMetrics } from './foreign-registry.ts'
 import { type AnyMetric, CounterMetric, GaugeMetric, HistogramMetric } from './instruments.ts'
 import type { AnyLabels, CurrentTrace, MetricContext, MetricDefinition, MetricType } from './metric.ts'
 import { checkBuckets, checkLabelNames, checkName, defaultBuckets, failWith, sampleNames } from './names.ts'
-import { contentTypes, type ExpositionFormat, negotiateFormat } from './negotiation.ts'
+import { contentTypes, negotiateFormat } from './negotiation.ts'
 
 /** Updates gauges whose values are read only for an exposition. Called before each of them. */
-export type Collector = () => void | Promise<void>
+export type MetricsCollector = () => void | Promise<void>
 
 export interface Exposition {
   readonly contentType: string
   readonly body: string
+}
+
+export interface MetricSummary {
+  readonly name: string
+  readonly type: MetricType
+  readonly help: string
+  readonly labelNames: readonly string[]
+  /** Undefined for other types than histograms. */
+  readonly buckets: readonly number[] | undefined
 }
 
 /** Follows the metrics of the registry, for OpenTelemetry. */
@@ -36,10 +45,9 @@ export class MetricsRegistry {
   readonly #metrics = new Map<string, AnyMetric>()
   /** The metric that has a sample of this name. */
   readonly #samples = new Map<string, string>()
-  readonly #collectors = new Set<Collector>()
+  readonly #collectors = new Set<MetricsCollector>()
   readonly #context: { -readonly [K in keyof MetricContext]: MetricContext[K] }
   readonly #logged = new Set<string>()
-  readonly #renderings = new Map<ExpositionFormat, Promise<Exposition>>()
   #collecting: Promise<void> | undefined
   #logger: Logger | undefined
   #foreign: ForeignMetrics | undefined
@@ -94,13 +102,21 @@ export class MetricsRegistry {
     this.#metrics.get(name)?.deleteWhere(isRemoved)
   }
 
-  /** The metric of this name, for tests and tables. */
   get names(): readonly string[] {
     return [...this.#metrics.keys()].sort()
   }
 
+  /** All metrics without their values, in the order of their names, for the reference. */
+  get definitions(): readonly MetricSummary[] {
+    return this.names.map((name) => {
+      const metric = this.#metrics.get(name)!
+      const { type, help, labelNames } = metric
+      return { name, type, help, labelNames, buckets: metric.type === 'histogram' ? metric.buckets : undefined }
+    })
+  }
+
   /** Adds a collector. Returns a function that removes it. An error of the collector is logged once, and its metrics keep their last values. */
-  onCollect(collector: Collector): () => void {
+  onCollect(collector: MetricsCollector): () => void {
     this.#collectors.add(collector)
     return () => this.#collectors.delete(collector)
   }
@@ -134,17 +150,9 @@ export class MetricsRegistry {
     return this.#collecting
   }
 
-  /** The text of all metrics, in the format that the header `Accept` prefers. Concurrent calls for one format share the text. */
-  render(accept: string | undefined): Promise<Exposition> {
+  /** The text of all metrics, in the format that the header `Accept` prefers. */
+  async render(accept: string | undefined): Promise<Exposition> {
     const format = negotiateFormat(accept)
-    const running = this.#renderings.get(format)
-    if (running !== undefined) return running
-    const rendering = this.#render(format).finally(() => this.#renderings.delete(format))
-    this.#renderings.set(format, rendering)
-    return rendering
-  }
-
-  async #render(format: ExpositionFormat): Promise<Exposition> {
     const [foreign] = await Promise.all([this.#readForeign(), this.collect()])
     const own = [...this.#metrics.values()].map(familyOf)
     return { contentType: contentTypes[format], body: renderFamilies([...own, ...foreign], format) }

@@ -6,6 +6,7 @@ import type { Client } from '../client/client.ts'
 import type { Session } from '../client/session.ts'
 import type { Indices, Recorder } from '../handlers/args/args.ts'
 import type { HandlerClock } from '../handlers/args/handler-clock.ts'
+import type { Metrics } from '../handlers/args/metrics.ts'
 import type { ArgsSource } from '../handlers/args/object-args.ts'
 import type { Workers } from '../handlers/args/workers.ts'
 import type { CallContext, CallWatch } from '../handlers/invoke.ts'
@@ -21,9 +22,11 @@ import type { TimerQueue } from '../util/async/timer-queue.ts'
 import { createLogger, type Logger, type LogSink } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
 import type { Pause } from '../watching/pause.ts'
+
 import type { CatchUp } from './catch-up.ts'
 import type { ObjectFeatures } from './features.ts'
 import type { LargeObjects } from './large-objects.ts'
+import type { CallOutcomes } from './processing-run.ts'
 import type { ServedResources } from './state/served-resource.ts'
 import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 
@@ -64,6 +67,8 @@ export interface Context {
   readonly catchUp: CatchUp | undefined
   readonly features: ObjectFeatures
   readonly served: ServedResources
+  /** The objects that a worker processes now, with the outcomes of their handlers. Empty if no listener needs them. */
+  readonly callOutcomes: Map<WatchedObject, CallOutcomes>
   readonly pause: Pause
   readonly leadership: LeaderStatus
   /** Aborted when the operator starts to stop: no handler is started after that. */
@@ -76,6 +81,8 @@ export interface Context {
   readonly recorderFor: (body: KubeObject) => Recorder
   readonly createMemo: () => object
   readonly indices: Indices
+  /** The argument `metrics` of handlers. */
+  readonly metrics: Metrics
   readonly handlerClock: HandlerClock
   /** The clock in the arguments of daemons, whose calls may last as long as the object. */
   readonly daemonClock: HandlerClock
@@ -109,6 +116,7 @@ export function argsSourceOf(context: Context, object: WatchedObject, logger: Lo
     client: context.clientFor(body.metadata.namespace),
     recorder: context.recorderFor(body),
     indices: context.indices,
+    metrics: context.metrics,
     clock: context.handlerClock,
     workers: context.workers,
   }
@@ -116,6 +124,7 @@ export function argsSourceOf(context: Context, object: WatchedObject, logger: Lo
 
 /** The parts of the run for a call of a handler of this object. */
 export function callContextOf(context: Context, object: WatchedObject, logger: Logger): CallContext {
+  const calls = context.callOutcomes.get(object)
   return {
     clock: context.clock,
     logger,
@@ -123,6 +132,7 @@ export function callContextOf(context: Context, object: WatchedObject, logger: L
     defaultBackoffMs: toMs(context.settings.execution.defaultBackoff),
     observer: context.observer,
     object: () => observedObject(object),
+    onOutcome: calls && ((outcome) => calls.record(outcome)),
   }
 }
 

@@ -7,16 +7,19 @@ import { preMatches } from '../handlers/matching.ts'
 import { createCollectedPatch } from '../handlers/results.ts'
 import { hasFinalizer, isDeletionOngoing, removeFinalizer } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
+import type { ObservedObject } from '../observer.ts'
 import { readObject } from '../patching/apply-patch.ts'
+import type { QueueWait } from '../queueing/keyed-queue.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { type Logger, logsFrameworkLines } from '../util/log/log.ts'
+
 import { CauseView } from './cause-view.ts'
 import { handleChanges } from './change-handling.ts'
 import { type Context, type ObjectEvent, objectLogger, observedObject } from './context.ts'
 import { callEventHandlers } from './event-handling.ts'
 import type { Reservation } from './large-objects.ts'
-import { ProcessingRun } from './processing-run.ts'
+import { CallOutcomes, ProcessingRun } from './processing-run.ts'
 import { allHandlers, objectKey } from './state/served-resource.ts'
 import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 import { clearTooLarge, rejectTooLarge } from './too-large-objects.ts'
@@ -26,13 +29,12 @@ export async function processObject(
   context: Context,
   object: WatchedObject,
   events: readonly ObjectEvent[],
+  wait: QueueWait,
 ): Promise<void> {
   const run = new ProcessingRun(objectLogger(context, object.body))
-  const { clock, observer } = context
-  const startedMs = observer === undefined ? 0 : monotonicNow(clock)
+  const reported = reportStart(context, object, wait)
   let failure: unknown
   let release: (() => void) | undefined
-  observer?.processingStarted?.({ object: observedObject(object) })
   try {
     await context.features.settled(object)
     const reservation = reserveHandling(context, object, events)
@@ -46,12 +48,51 @@ export async function processObject(
     run.held.release()
     release?.()
     context.catchUp?.processed(object, run.outcome)
-    observer?.processingFinished?.({
-      object: observedObject(object),
-      durationMs: monotonicNow(clock) - startedMs,
-      error: failure,
-    })
+    if (reported !== undefined) reportEnd(context, object, reported, { run, error: failure })
   }
+}
+
+interface ReportedProcessing {
+  readonly observed: ObservedObject
+  readonly startedMs: number
+  readonly calls: CallOutcomes
+}
+
+/** Returns undefined if no listener needs the processing. */
+function reportStart(
+  { clock, observer, callOutcomes }: Context,
+  object: WatchedObject,
+  { sinceMs, priority }: QueueWait,
+): ReportedProcessing | undefined {
+  if (observer?.processingStarted === undefined && observer?.processingFinished === undefined) return undefined
+  const startedMs = monotonicNow(clock)
+  const observed = observedObject(object)
+  const calls = new CallOutcomes()
+  callOutcomes.set(object, calls)
+  observer.processingStarted?.({ object: observed, priority, waitedMs: startedMs - sinceMs })
+  return { observed, startedMs, calls }
+}
+
+function reportEnd(
+  { clock, observer, callOutcomes, timers, features }: Context,
+  object: WatchedObject,
+  { observed, startedMs, calls }: ReportedProcessing,
+  { run: { outcome, isEcho }, error }: { readonly run: ProcessingRun; readonly error: unknown },
+): void {
+  callOutcomes.delete(object)
+  const delayMs = timers.remainingMs(object)
+  observer?.processingFinished?.({
+    object: observed,
+    durationMs: monotonicNow(clock) - startedMs,
+    error,
+    // An echo has not caused the retry that the object may be waiting for.
+    result: error === undefined ? calls.resultWith(isEcho ? undefined : delayMs) : 'error',
+    outcome,
+    reconciling: features.initialOutcomes(object)[0],
+    hasFailedPermanently: calls.hasFailed,
+    delayMs,
+    isDeleting: !object.isEnding && isDeletionOngoing(object.body),
+  })
 }
 
 async function process(
@@ -73,7 +114,8 @@ async function process(
     context.timers.setAfter(object, throttledMs)
     return
   }
-  if (object.deletion !== undefined || isOwnEcho(run)) return
+  run.isEcho = isOwnEcho(run)
+  if (object.deletion !== undefined || run.isEcho) return
   if (context.largeObjects.isTooLarge(object.body)) return rejectTooLarge(context, object, run)
   clearTooLarge(context, object, run)
   await handleChanges(context, object, run)
@@ -229,6 +271,7 @@ function forget(context: Context, object: WatchedObject): void {
   if (context.features.isActive(object)) return
   const key = objectKey(object.body)
   if (objects.get(key) === object) objects.delete(key)
+  context.observer?.objectForgotten?.({ object: observedObject(object) })
 }
 
 function startThrottling(context: Context, object: WatchedObject, logger: Logger, error: unknown): void {

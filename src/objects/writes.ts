@@ -29,7 +29,7 @@ const maxDropped = 100
 const maxSearched = 20
 
 /** How a state has arrived. */
-export interface StateArrival {
+export interface StateOrigin {
   readonly from: StateSource
   /** The event of the watch; `null` for a listed object. */
   readonly event?: 'ADDED' | 'MODIFIED' | null
@@ -42,13 +42,14 @@ export function acceptState(
   context: Context,
   object: WatchedObject,
   body: KubeObject,
-  { from, event, isOwn = false }: StateArrival,
+  { from, event, isOwn = false }: StateOrigin,
 ): boolean {
   const { state } = object
   const before = state.body
   const nowMs = monotonicNow(context.clock)
   const consistencyMs = toMs(context.settings.persistence.consistencyTimeout)
   const acceptance = state.accept(body, from, { nowMs, consistencyMs })
+  if (acceptance === 'stale') context.observer?.staleStateDropped?.({ object: observedObject(object) })
   if (acceptance === 'held') context.timers.setAfter(object, state.heldForMs(nowMs))
   if (acceptance === 'new' && from !== 'watch') context.features.observed(object, body, from)
   if (acceptance === 'new') {

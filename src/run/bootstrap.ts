@@ -30,9 +30,9 @@ import { ObjectIndexing } from '../indexing/object-indexing.ts'
 import { isExactNamespace } from '../kube/namespaces.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource } from '../kube/resources/selectors.ts'
-import { MetricsRegistry } from '../metrics/registry.ts'
+import type { UserMetrics } from '../metrics/user-metrics.ts'
 import { CatchUp } from '../objects/catch-up.ts'
-import type { Context, ObjectEvent } from '../objects/context.ts'
+import { type Context, type ObjectEvent, observedObject } from '../objects/context.ts'
 import { ObjectFeatures } from '../objects/features.ts'
 import { LargeObjects } from '../objects/large-objects.ts'
 import { ServedResources } from '../objects/state/served-resource.ts'
@@ -93,6 +93,7 @@ export interface OperatorDefinition {
   readonly settings: Settings
   readonly lifecycle: Lifecycle
   readonly memo: object
+  readonly metrics: UserMetrics
 }
 
 export interface BaseOptions {
@@ -120,7 +121,6 @@ export interface Base {
   readonly pause: Pause
   readonly health: Health
   readonly workers: WorkerPool
-  readonly metrics: MetricsRegistry
   readonly activities: Activities
   readonly transport: AuthenticatedTransport
   /** The identity of the operator in peerings and leases; determined on first use. */
@@ -164,11 +164,11 @@ export function createBase({
     sink,
     watchdog,
     indices,
+    metrics: definition.metrics,
     workers,
     observer,
     client: () => createOperatorClient(discovery, sessions.common, { namespace: undefined, signal: end.signal }),
   })
-  const metrics = new MetricsRegistry({ now: () => clock.now() })
   const transport = new AuthenticatedTransport({
     transport: options.transport,
     login: createLogin(options.connection, activities),
@@ -212,7 +212,6 @@ export function createBase({
     pause,
     health,
     workers,
-    metrics,
     activities,
     transport,
     identity,
@@ -362,7 +361,7 @@ interface ContextOptions {
 }
 
 function createContext(base: Base, { definition, options, lifetimes, poster, mayWork }: ContextOptions): Context {
-  const { registry, settings, memo } = definition
+  const { registry, settings, memo, metrics } = definition
   const { clock, logger, observer, watchdog, leadership, discovery, sessions } = base
   const session = sessions.leading
   const features = new ObjectFeatures()
@@ -370,7 +369,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
   const stopping = lifetimes.tasks.signal
   const listensToCatchUp = observer.objectFound !== undefined || observer.objectHandled !== undefined
   const queue: Context['queue'] = new KeyedQueue<WatchedObject, ObjectEvent>(
-    (object, events) => processObject(context, object, events),
+    (object, events, wait) => processObject(context, object, events, wait),
     {
       limit: () => (mayWork() ? (settings.queueing.workerLimit ?? Infinity) : 0),
       slowLimit: () => settings.queueing.slowWorkerLimit ?? Infinity,
@@ -380,6 +379,9 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
       isDispensable: ({ type }) => type === 'seen',
       supersedes,
       now: () => monotonicNow(clock),
+      onWait: (object, event, priority) =>
+        observer.workQueued?.({ object: observedObject(object), priority, isRetry: event.type === 'wake' }),
+      onDrop: (object, priority) => observer.workDropped?.({ object: observedObject(object), priority }),
     },
   )
   const context: Context = {
@@ -397,6 +399,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     catchUp: listensToCatchUp ? new CatchUp(observer, features) : undefined,
     features,
     served: new ServedResources(),
+    callOutcomes: new Map(),
     pause: base.pause,
     leadership,
     stopping,
@@ -408,6 +411,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     recorderFor: (body) => createRecorder({ poster, settings: settings.posting }, body),
     createMemo: () => copyMemo(memo),
     indices: registry.indices,
+    metrics,
     handlerClock: createHandlerClock(clock, { isWaitedFor: true }),
     daemonClock: createHandlerClock(clock, { isWaitedFor: false }),
     workers: base.workers,

@@ -14,6 +14,7 @@ import { TaskGroup } from '../util/async/task-group.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { packageVersion } from '../util/process/package-files.ts'
 import { type Assembly, assemble, type Base, createBase, type Lifetimes, type OperatorDefinition } from './bootstrap.ts'
+import { type RunningMetrics, startMetrics } from './metrics.ts'
 import { dashboardKey, type RunningDashboard, type RunningOperator, type RunOptions, sessionKey } from './options.ts'
 import { serveDashboard } from './serve-dashboard.ts'
 import { shutDown } from './shutdown.ts'
@@ -68,6 +69,7 @@ class OperatorRun implements RunningOperator {
   /** The endpoints that are served: health, metrics. Closed last. */
   readonly #endpoints: Endpoint[] = []
   #dashboard: RunningDashboard | undefined
+  #metrics: RunningMetrics | undefined
   #stopping: Promise<void> | undefined
   /** Whether the first login has succeeded. Before that, rejected credentials fail the request that needs them; afterwards they stop the operator. */
   #hasLoggedIn = false
@@ -144,6 +146,7 @@ class OperatorRun implements RunningOperator {
       onFailure: (error) => void this.#fail(error),
     })
     this.#assembly = assembly
+    this.#metrics?.attach(assembly.context)
     this.#posting = assembly.poster.run(end.signal)
     if (clock === systemClock) tasks.run((stopping) => watchdog.checkLoop(stopping))
     tasks.run(async (stopping) => {
@@ -210,6 +213,7 @@ class OperatorRun implements RunningOperator {
         hint: this.#options.stopHint,
         posting: this.#posting,
         endpoints: this.#endpoints,
+        metrics: this.#metrics,
       })
     } finally {
       this.#base.observer.phaseChanged?.({ phase: 'stopped' })
@@ -241,10 +245,12 @@ class OperatorRun implements RunningOperator {
 
   /** Before the login, so that a port that is in use is reported before any request to the cluster. */
   async #serveMetrics(): Promise<void> {
+    this.#metrics = startMetrics({ base: this.#base, definition: this.#definition })
     const { address, plainHttp, certFile, keyFile } = this.#definition.settings.metrics
     if (address === null) return
     const settings = { address, plainHttp, certFile, keyFile }
-    const { metrics, sessions, clock, logger } = this.#base
+    const { sessions, clock, logger } = this.#base
+    const metrics = this.#definition.metrics.registry
     const signal = this.#lifetimes.end.signal
     this.#endpoints.push(
       await serveMetrics({ settings, metrics, session: () => sessions.common, clock, logger, signal }),

@@ -11,6 +11,7 @@ import { withTimeout } from '../util/async/with-timeout.ts'
 import { handlersMsWithin, stoppingMs } from '../util/stopping-times.ts'
 import { toMs } from '../util/text/duration.ts'
 import type { Assembly, Base, Lifetimes, OperatorDefinition } from './bootstrap.ts'
+import type { RunningMetrics } from './metrics.ts'
 
 export interface ShutdownOptions {
   readonly base: Base
@@ -22,6 +23,7 @@ export interface ShutdownOptions {
   readonly hint: string | undefined
   readonly posting: Promise<void> | undefined
   readonly endpoints: readonly Endpoint[]
+  readonly metrics: RunningMetrics | undefined
 }
 
 export async function shutDown(options: ShutdownOptions): Promise<void> {
@@ -101,7 +103,7 @@ async function closeAdmission({ base, assembly, lifetimes }: ShutdownOptions): P
   }
 }
 
-async function cleanUp({ base, assembly, lifetimes, posting, endpoints }: ShutdownOptions): Promise<void> {
+async function cleanUp({ base, assembly, lifetimes, posting, endpoints, metrics }: ShutdownOptions): Promise<void> {
   base.workers.abandonCalls()
   try {
     await base.activities.run('cleanup', createSharedController().signal)
@@ -113,5 +115,6 @@ async function cleanUp({ base, assembly, lifetimes, posting, endpoints }: Shutdo
     await posting
     await base.transport.close()
     await Promise.all(endpoints.map((endpoint) => endpoint.close()))
+    metrics?.stop()
   }
 }

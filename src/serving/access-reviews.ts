@@ -143,7 +143,7 @@ export class AccessReviews {
     for (;;) {
       try {
         return await session().request(
-          { method: 'POST', path, body, backoffsMs: [], timeoutMs, maxAnswerBytes: maxReviewBytes },
+          { method: 'POST', path, body, backoffsMs: [], timeoutMs, maxAnswerBytes: maxReviewBytes, purpose: 'review' },
           signal,
         )
       } catch (error) {

@@ -200,6 +200,7 @@ class Reflector {
           onBegin()
           if (!this.#store.isListing) this.#report({ type: 'watching' })
         },
+        onData: () => this.#options.observer.watchReceived?.(this.#scope),
         take: (lines) => {
           for (const line of lines) {
             if (this.#signal.aborted) return

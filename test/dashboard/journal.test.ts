@@ -64,7 +64,9 @@ test('the journal shows what other clients have changed, and which field a handl
   await untilEntry('one', write)
   await lab.patch('one', { spec: { size: 3 } })
   const isThird = (entry: JournalEntry) =>
-    write(entry) && 'changes' in entry && entry.changes.some((change) => change.path === 'status.size' && change.new === '3')
+    write(entry) &&
+    'changes' in entry &&
+    entry.changes.some((change) => change.path === 'status.size' && change.new === '3')
   const entries = await untilEntry('one', isThird)
   const changes = entries.flatMap((entry) => (entry.type === 'state' ? entry.changes : []))
   expect(changes).toContainEqual({ operation: 'change', path: 'spec.size', old: '2', new: '3' })

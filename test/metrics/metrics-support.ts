@@ -12,7 +12,7 @@ export interface Scrape {
 export function metricsAddressIn(logs: readonly string[]): URL {
   const line = logs.find((one) => one.includes('Serving metrics at'))
   if (line === undefined) throw new Error('No metrics endpoint in the log')
-  return new URL(/ at (\S+?),? ?(without|\.$|$)/.exec(line)![1]!.replace(/[.,]$/, ''))
+  return new URL(/ at (https?:\/\/\S+?\/metrics)/.exec(line)![1]!)
 }
 
 export interface ScrapeOptions extends https.RequestOptions {

@@ -162,8 +162,8 @@ export function HandledState({ explanation }: { readonly explanation: ShownExpla
   return (
     <Panel title="State">
       <p>
-        {handledWords[handled]} {handled === 'changed' ? '' : 'The next action is to '}
-        {handled !== 'changed' && `${decisions[decision.type] ?? decision.type} (${decision.reason}).`}
+        {decision.reason === 'no-handlers' ? 'No handler of changes matches this object.' : handledWords[handled]}{' '}
+        {handled !== 'changed' && `The next action is to ${decisions[decision.type] ?? decision.type}.`}
       </p>
       <Changes
         more={0}

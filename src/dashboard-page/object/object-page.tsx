@@ -49,7 +49,7 @@ function ObjectDetails({ view }: { readonly view: ObjectView }): JSX.Element {
         <StateBadge state={object.state} />
         {object.nextAtMs !== undefined && (
           <strong class="next">
-            next attempt <Countdown atMs={object.nextAtMs} />
+            {object.state === 'retrying' ? 'next attempt' : 'next call'} <Countdown atMs={object.nextAtMs} />
           </strong>
         )}
         {object.errors > 0 && <span>{countOf(object.errors, 'failed attempt')}</span>}
@@ -150,12 +150,21 @@ const levels = { debug: 'idle', info: 'idle', warn: 'warn', error: 'bad' } as co
 const levelIcons = { debug: 'info', info: 'info', warn: 'warning', error: 'failed' } as const
 
 function Log({ rows }: { readonly rows: readonly LogRow[] }): JSX.Element {
+  const [withDebug, setDebug] = useState(false)
+  const shown = rows.filter(({ level }) => withDebug || level !== 'debug').toReversed()
+  const actions = (
+    <span class="switches">
+      <label>
+        <input type="checkbox" checked={withDebug} onChange={() => setDebug(!withDebug)} /> Debug lines
+      </label>
+    </span>
+  )
   return (
-    <Panel title="Log" note="of this object, newest first">
-      {rows.length === 0 && <Placeholder>No log line names this object.</Placeholder>}
+    <Panel title="Log" note="of this object, newest first" actions={actions}>
+      {shown.length === 0 && <Placeholder>No log line names this object.</Placeholder>}
       <ol class="log">
-        {rows.toReversed().map(({ atMs, level, message }, index) => (
-          <li key={`${atMs} ${rows.length - index}`}>
+        {shown.map(({ atMs, level, message }, index) => (
+          <li key={`${atMs} ${shown.length - index}`}>
             <ClockTime atMs={atMs} />
             <Badge tone={levels[level]} icon={levelIcons[level]}>
               {level}

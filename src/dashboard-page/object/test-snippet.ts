@@ -99,6 +99,11 @@ function undoChanges(body: unknown, later: readonly JournalEntry[]): PastState {
 function withoutNoise(body: Fields): Fields {
   const metadata = body['metadata'] as Fields | undefined
   for (const name of ['managedFields', 'resourceVersion', 'generation', 'selfLink']) delete metadata?.[name]
+  const annotations = (metadata?.['annotations'] ?? {}) as Fields
+  // The operator does not send JSON in annotations, such as the last handled state and the progress of handlers.
+  for (const [name, value] of Object.entries(annotations))
+    if (/^\[JSON, \d+/.test(String(value))) delete annotations[name]
+  if (metadata !== undefined && Object.keys(annotations).length === 0) delete metadata['annotations']
   return body
 }
 

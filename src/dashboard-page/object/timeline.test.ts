@@ -77,11 +77,12 @@ test('a call that still runs stays in the timeline', () => {
   expect(groupTimeline([call(1, 0, { outcome: 'running' })], all)[0]?.entries).toMatchObject([{ outcome: 'running' }])
 })
 
-test('the brief timeline has no fired timers, no repeated states, and no decisions that the next entries show', () => {
+test('the brief timeline has no ticks of timers that succeed, no repeated states, and no decisions that the next entries show', () => {
   const journal: JournalEntry[] = [
     state(1, 0),
     { id: 2, atMs: 1, type: 'decision', decision: 'ignore', reason: 'no-handlers', why: 'No handler matches' },
     fired(3, 2),
+    call(5, 2, { handler: 'ping', handlerType: 'timer' }),
     { id: 4, atMs: 3, type: 'decision', decision: 'add-finalizer', reason: 'required', why: 'A handler needs it' },
   ]
   expect(titles(journal, { ...all, isBrief: true })).toEqual([['Decision', 1]])

@@ -56,11 +56,12 @@ function mergeCalls(journal: readonly JournalEntry[]): JournalEntry[] {
   return merged
 }
 
-/** Decisions to do nothing, repeated states and fired timers are what most entries of a calm object are. */
+/** Decisions to do nothing, repeated states and ticks of timers are what most entries of a calm object are. */
 function isImportant(entry: JournalEntry): boolean {
   if (entry.type === 'decision') return entry.decision !== 'ignore' && entry.decision !== 'handle'
   if (entry.type === 'state') return entry.event !== 'MODIFIED' || entry.changes.length + entry.moreChanges > 0
   if (entry.type === 'daemon') return entry.action !== 'fired'
+  if (entry.type === 'handler') return entry.handlerType !== 'timer' || entry.outcome !== 'succeeded'
   return true
 }
 

@@ -55,10 +55,11 @@ function Sparkline(props: { readonly values: readonly number[]; readonly top: nu
   )
 }
 
-/** The newest value is at the right edge. A short history takes a part of the width, so that lines of one time are above each other. */
-const shown = 120
+/** The newest value is at the right edge. The history of the first minutes takes a part of the width. */
+const minShown = 36
 
 function positionOf(index: number, count: number): number {
+  const shown = Math.max(count, minShown)
   return Math.round((width - ((count - 1 - index) * width) / (shown - 1)) * 10) / 10
 }
 

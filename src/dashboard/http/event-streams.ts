@@ -25,20 +25,26 @@ export interface StreamClient {
   readonly check: () => Promise<boolean>
 }
 
-/** The shortest time between two updates. */
-const updateMs = 250
+export interface StreamTimes {
+  /** The shortest time between two updates. */
+  readonly updateMs: number
+  /** How often the session of each stream is checked. */
+  readonly checkMs: number
+}
+
+const defaultTimes: StreamTimes = { updateMs: 250, checkMs: 20_000 }
+
 /** Views are computed in at most a twentieth of the time. */
 const restFactor = 19
 /** Views depend on the time, too: they are computed again after this time even if nothing has happened. */
 const refreshMs = 5000
 /** Shorter than the time after which the endpoint closes an idle connection. */
 const heartbeatMs = 10_000
-const checkMs = 20_000
 /** A client that does not read is disconnected when this much waits for it, or after some time. */
 const maxBufferedBytes = 2 * 1024 * 1024
 const maxBlockedMs = 30_000
 
-interface OpenStream extends StreamClient {
+interface ClientStream extends StreamClient {
   sentId: string | undefined
   blockedSinceMs: number | undefined
   beatAtMs: number
@@ -47,7 +53,7 @@ interface OpenStream extends StreamClient {
 
 interface StreamGroup {
   readonly view: StreamedView
-  readonly streams: Set<OpenStream>
+  readonly streams: Set<ClientStream>
   revision: number
   computedAtMs: number
   event: { readonly id: string; readonly text: string } | undefined
@@ -56,13 +62,15 @@ interface StreamGroup {
 export class EventStreams {
   readonly #revision: () => number
   readonly #signal: AbortSignal
+  readonly #times: StreamTimes
   readonly #groups = new Map<string, StreamGroup>()
   #count = 0
   #isRunning = false
 
   /** `revision` changes when a view may have changed. */
-  constructor(revision: () => number, signal: AbortSignal) {
+  constructor(revision: () => number, signal: AbortSignal, times: StreamTimes = defaultTimes) {
     this.#revision = revision
+    this.#times = times
     this.#signal = signal
   }
 
@@ -74,7 +82,7 @@ export class EventStreams {
   open(client: StreamClient, onClosed: () => void): void {
     const { response, view, lastId } = client
     const nowMs = monotonicMs()
-    const stream: OpenStream = {
+    const stream: ClientStream = {
       ...client,
       sentId: lastId,
       blockedSinceMs: undefined,
@@ -94,6 +102,8 @@ export class EventStreams {
     // The browser asks again after this time when the connection was lost.
     response.write('retry: 2000\n\n')
     if (group.event !== undefined) send(stream, group.event)
+    // The first event answers a request: it does not wait for the pause after the last update of other views.
+    else void this.#update(group)
     if (!this.#isRunning) void this.#run()
   }
 
@@ -118,7 +128,7 @@ export class EventStreams {
       this.#tend()
       const workedMs = monotonicMs() - beganMs
       await systemClock
-        .sleep(Math.max(updateMs, workedMs * restFactor), this.#signal, { isBackground: true })
+        .sleep(Math.max(this.#times.updateMs, workedMs * restFactor), this.#signal, { isBackground: true })
         .catch(() => {})
     }
     this.#isRunning = false
@@ -132,7 +142,8 @@ export class EventStreams {
       group.computedAtMs = nowMs
       group.event = await computeEvent(group.view)
     }
-    for (const stream of group.streams) send(stream, group.event!)
+    if (group.event === undefined) return
+    for (const stream of group.streams) send(stream, group.event)
   }
 
   /** Heartbeats, the limits of clients that do not read, and the sessions. */
@@ -150,7 +161,7 @@ export class EventStreams {
           stream.beatAtMs = nowMs
           response.write(':\n\n')
         }
-        if (nowMs - stream.checkedAtMs >= checkMs) {
+        if (nowMs - stream.checkedAtMs >= this.#times.checkMs) {
           stream.checkedAtMs = nowMs
           void checkStream(stream)
         }
@@ -175,7 +186,7 @@ function toEvent(type: 'view' | 'problem', data: object): { readonly id: string;
   return { id, text: `event: ${type}\nid: ${id}\ndata: ${json}\n\n` }
 }
 
-function send(stream: OpenStream, event: { readonly id: string; readonly text: string }): void {
+function send(stream: ClientStream, event: { readonly id: string; readonly text: string }): void {
   const { response } = stream
   if (stream.sentId === event.id || response.destroyed) return
   // A client that is behind gets the newest view when it has read the last one.
@@ -193,7 +204,7 @@ function send(stream: OpenStream, event: { readonly id: string; readonly text: s
   response.write(event.text)
 }
 
-async function checkStream({ check, response }: OpenStream): Promise<void> {
+async function checkStream({ check, response }: ClientStream): Promise<void> {
   // Without an answer of the API server, nothing more is shown.
   const isValid = await check().catch(() => false)
   if (!isValid && !response.destroyed)

@@ -25,6 +25,7 @@ const maxChildren = 500
 const maxConditions = 20
 /** Larger objects are not explained for each update: their JSON would have to be parsed. */
 const maxExplainedBytes = 512 * 1024
+const maxCopiedBytes = 32 * 1024
 
 export async function viewObject(source: ViewSource, { query, viewer }: ViewRequest): Promise<ObjectView> {
   const { resource: resourceName, namespace, name } = query
@@ -45,13 +46,20 @@ export async function viewObject(source: ViewSource, { query, viewer }: ViewRequ
   const children = object === undefined || !isReadable ? [] : await childrenOf(source, object, viewer)
   return {
     object: object === undefined ? deletedRow(ref) : toObjectRow(source, object),
-    ...(object !== undefined && isReadable && explanationOf(source, object, children)),
+    ...(object !== undefined && isReadable && { ...explanationOf(source, object, children), ...bodyOf(object.body) }),
     timeline: isReadable ? entries : entries.map(withoutValues),
     dropped,
     children: children.map(({ resource: kind, child }) => toChildRow(kind, child)),
     log: isReadable ? source.logs.read(ref) : [],
     actions: object === undefined ? [] : await actionsFor(source, object, viewer),
   }
+}
+
+/** The object for a test that a user copies. Larger ones are not sent with each update. */
+function bodyOf(body: KubeObject): { readonly body?: object } {
+  if (weightOf(body).bytes > maxCopiedBytes) return {}
+  const fields = Object.entries(body).map(([key, value]) => [key, maskJson(value, { path: [key], body })])
+  return { body: Object.fromEntries(fields) }
 }
 
 function deletedRow(ref: ObjectRef): ObjectRow {

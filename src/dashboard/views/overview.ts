@@ -4,11 +4,10 @@ import { observedObject } from '../../objects/context.ts'
 import { allHandlers, type ServedResource } from '../../objects/state/served-resource.ts'
 import { packageVersion } from '../../util/process/package-files.ts'
 import { round } from '../durations.ts'
-import { stateOf } from '../object-facts.ts'
 import type { ObjectState, OverviewView, ResourceSummary } from '../protocol.ts'
-import { isInScope, type Scope } from '../viewer.ts'
+import { isInScope, type ViewerScope } from '../viewer.ts'
 import { findProblems } from './problems-view.ts'
-import { Slices, scopeOf, type ViewRequest, type ViewSource, viewQueue } from './source.ts'
+import { Slices, scopeOf, stateOf, type ViewRequest, type ViewSource, viewQueue } from './source.ts'
 
 export async function viewOverview(source: ViewSource, request: ViewRequest): Promise<OverviewView> {
   const { run, statistics, startedAtMs, history } = source
@@ -70,7 +69,7 @@ async function summarize(
 async function countStates(
   source: ViewSource,
   served: ServedResource,
-  scope: Scope,
+  scope: ViewerScope,
 ): Promise<Record<ObjectState, number>> {
   const counts: Record<ObjectState, number> = {
     failed: 0,
@@ -81,32 +80,31 @@ async function countStates(
     handled: 0,
   }
   if (scope === 'all') {
-    const name = formatResource(served.resource)
-    for (const facts of source.facts.urgent) {
-      const state = stateOf(facts)
-      if (state !== 'handled' && formatResource(facts.object.resource) === name) counts[state] += 1
-    }
-    const urgent = Object.values(counts).reduce((sum, count) => sum + count, 0)
-    counts.handled = Math.max(0, served.objects.size - urgent)
-    return counts
+    const unhandled = source.states.countsOf(served.resource)
+    const sum = Object.values(unhandled).reduce((total, count) => total + count, 0)
+    return { ...unhandled, handled: Math.max(0, served.objects.size - sum) }
   }
   const slices = new Slices()
   for (const object of served.objects.values()) {
     const turn = slices.next()
     if (turn !== undefined) await turn
-    if (isInScope(scope, object.body.metadata.namespace)) counts[stateOf(source.facts.of(observedObject(object)))] += 1
+    if (isInScope(scope, object.body.metadata.namespace)) counts[stateOf(source, observedObject(object))] += 1
   }
   return counts
 }
 
-function countStreams({ statistics }: ViewSource, { resource }: ServedResource): ResourceSummary['streams'] {
+function countStreams({ statistics, run }: ViewSource, { resource }: ServedResource): ResourceSummary['streams'] {
   const name = formatResource(resource)
   let [open, down, restarts] = [0, 0, 0]
+  let lastMs = Infinity
   for (const stream of statistics.streams.values()) {
     if (formatResource(stream.resource) !== name) continue
     if (stream.isOpen) open += 1
     else down += 1
     restarts += stream.restarts
+    lastMs = Math.min(lastMs, stream.lastAtMs)
   }
-  return { open, down, restarts }
+  // To five seconds: the view changes only if the number does.
+  const silenceSeconds = Math.max(0, Math.floor((run.clock.now() - lastMs) / 5000) * 5)
+  return { open, down, restarts, ...(open + down > 0 && { silenceSeconds }) }
 }

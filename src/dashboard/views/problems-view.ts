@@ -1,15 +1,17 @@
 /** Everything that fails now, in words, with what to do. Pure apart from reading the run. */
 import { formatResource } from '../../kube/resources/selectors.ts'
 import type { ObservedObject } from '../../observer.ts'
-import { type ObjectFacts, stateOf } from '../object-facts.ts'
-import type { Problem, ProblemsView } from '../protocol.ts'
-import { toObjectRef, type ViewRequest, type ViewSource, viewQueue } from './source.ts'
+import type { ObjectRecord } from '../object-facts.ts'
+import type { ObjectState, Problem, ProblemsView } from '../protocol.ts'
+import { stateOf, toObjectRef, type ViewRequest, type ViewSource, viewQueue } from './source.ts'
 import { isVisible, type Scopes, scopesOf } from './tables.ts'
 
 const maxObjects = 20
 const maxProblems = 100
 const maxLagMs = 500
 const maxWaitSeconds = 10
+/** Servers send a bookmark about every minute, and the operator opens a silent watch again after `watching.inactivityTimeout`. */
+const maxSilenceMs = 180_000
 /** Contention and refused requests are shown for this long after they were last found. */
 const recentMs = 600_000
 
@@ -108,20 +110,23 @@ function runProblems(source: ViewSource): Problem[] {
   return texts.map((text) => toProblem(text))
 }
 
-function streamProblems({ statistics }: ViewSource): Problem[] {
+function streamProblems({ statistics, run }: ViewSource): Problem[] {
   const problems: Problem[] = []
-  for (const { resource, namespace, isOpen, lastError, downSinceMs } of statistics.streams.values()) {
-    if (isOpen || lastError === undefined) continue
+  const nowMs = run.clock.now()
+  for (const { resource, namespace, isOpen, lastError, downSinceMs, lastAtMs } of statistics.streams.values()) {
+    if (isOpen ? nowMs - lastAtMs < maxSilenceMs : lastError === undefined) continue
     const name = formatResource(resource)
     const place = namespace === undefined ? '' : ` in the namespace ${namespace}`
     problems.push(
       toProblem({
         id: `stream ${name} ${namespace ?? ''}`,
-        severity: 'error',
-        title: `The watch of ${name}${place} is down: ${lastError}`,
+        severity: isOpen ? 'warning' : 'error',
+        title: isOpen
+          ? `The watch of ${name}${place} has been silent for ${Math.round((nowMs - lastAtMs) / 1000)} seconds.`
+          : `The watch of ${name}${place} is down: ${lastError}`,
         remedy:
           'Changes of these objects are not seen until it is open again, which is tried all the time. Check the connection, and the permissions to list and watch.',
-        sinceMs: downSinceMs,
+        sinceMs: isOpen ? lastAtMs : downSinceMs,
       }),
     )
     if (problems.length >= maxProblems) break
@@ -150,25 +155,31 @@ interface FailingObjects {
   readonly objects: ObservedObject[]
 }
 
-function objectProblems({ facts, run }: ViewSource, scopes: Scopes): Problem[] {
+function objectProblems(source: ViewSource, scopes: Scopes): Problem[] {
+  const { facts, states, run } = source
   const groups = new Map<string, FailingObjects>()
-  const nowMs = run.clock.now()
-  for (const one of facts.urgent) {
-    if (!isVisible(scopes, one.object)) continue
-    for (const text of textsOf(one, nowMs)) {
-      const group = groups.get(text.id)
-      if (group !== undefined) group.objects.push(one.object)
-      else if (groups.size < maxProblems) groups.set(text.id, { text, objects: [one.object] })
-    }
+  const add = (text: ProblemText, object: ObservedObject) => {
+    const group = groups.get(text.id)
+    if (group !== undefined) group.objects.push(object)
+    else if (groups.size < maxProblems) groups.set(text.id, { text, objects: [object] })
+  }
+  for (const { object, state } of states.all()) {
+    const known = facts.of(object)
+    if ((state !== 'failed' && state !== 'retrying') || known === undefined || !isVisible(scopes, object)) continue
+    for (const text of textsOf(known, stateOf(source, object))) add(text, object)
+  }
+  for (const one of facts.contended) {
+    const text = toContention(one, run.clock.now())
+    if (text !== undefined && isVisible(scopes, one.object)) add(text, one.object)
   }
   return Array.from(groups.values(), ({ text, objects }) => toProblem(text, objects))
 }
 
-function* textsOf(facts: ObjectFacts, nowMs: number): Iterable<ProblemText> {
-  const { object, lastFailure, failed, retrying, contendedAtMs } = facts
+function* textsOf(facts: ObjectRecord, state: ObjectState): Iterable<ProblemText> {
+  const { object, lastFailure, failing } = facts
   const resource = formatResource(object.resource)
-  const state = stateOf(facts)
   const sinceMs = lastFailure?.atMs
+  const error = lastFailure?.message ?? 'the log has the error'
   if (facts.isTooLarge) {
     yield {
       id: `too-large ${resource}`,
@@ -176,44 +187,48 @@ function* textsOf(facts: ObjectFacts, nowMs: number): Iterable<ProblemText> {
       title: `Objects of ${resource} are too large to be handled.`,
       remedy: 'Make them smaller, or raise settings.watching.maxObjectBytes.',
     }
-  }
-  if (state === 'failed' && failed.size > 0) {
-    const [handler] = failed
-    yield {
-      id: `failed ${resource} ${handler}`,
-      severity: 'error',
-      title: `The handler "${handler}" has failed permanently for ${resource}: ${lastFailure?.message ?? ''}`,
-      remedy:
-        'It is not called again until the object changes. Correct the object or the handler, then change the object.',
-      sinceMs,
-    }
-  } else if (retrying.size > 0) {
-    const [handler] = retrying.keys()
-    yield {
-      id: `retrying ${resource} ${handler}`,
-      severity: 'warning',
-      title: `The handler "${handler}" fails for ${resource} and is called again: ${lastFailure?.message ?? ''}`,
-      remedy: 'Remove the cause; the next attempt then succeeds. "Retry" calls it at once.',
-      sinceMs,
-    }
+    return
   }
   if (facts.isThrottled) {
     yield {
-      id: `throttled ${resource} ${lastFailure?.message ?? ''}`,
+      id: `throttled ${resource} ${error}`,
       severity: 'error',
-      title: `The framework cannot process objects of ${resource}: ${lastFailure?.message ?? ''}`,
+      title: `The framework cannot process objects of ${resource}: ${error}`,
       remedy: 'The objects are processed again after a growing delay. The log has the whole error.',
       sinceMs,
     }
   }
-  if (contendedAtMs !== undefined && nowMs - contendedAtMs < recentMs) {
-    yield {
-      id: `contention ${resource}`,
-      severity: 'warning',
-      title: `Another field manager writes the same fields of children of ${resource} as this operator.`,
-      remedy:
-        'Leave the fields out of what the reconciler returns, or stop the other program; the journal of the object names the child.',
-      sinceMs: contendedAtMs,
+  for (const [handler, { nextAtMs }] of failing) {
+    if (nextAtMs === undefined && state === 'failed') {
+      yield {
+        id: `failed ${resource} ${handler}`,
+        severity: 'error',
+        title: `The handler "${handler}" has failed permanently for ${resource}: ${error}`,
+        remedy:
+          'It is not called again until the object changes. Correct the object or the handler, then change the object.',
+        sinceMs,
+      }
+    } else if (nextAtMs !== undefined) {
+      yield {
+        id: `retrying ${resource} ${handler}`,
+        severity: 'warning',
+        title: `The handler "${handler}" fails for ${resource} and is called again: ${error}`,
+        remedy: 'Remove the cause; the next attempt then succeeds. The action "retry" calls it at once.',
+        sinceMs,
+      }
     }
+  }
+}
+
+function toContention({ object, contendedAtMs }: ObjectRecord, nowMs: number): ProblemText | undefined {
+  if (contendedAtMs === undefined || nowMs - contendedAtMs >= recentMs) return undefined
+  const resource = formatResource(object.resource)
+  return {
+    id: `contention ${resource}`,
+    severity: 'warning',
+    title: `Another field manager writes the same fields of children of ${resource} as this operator.`,
+    remedy:
+      'Leave the fields out of what the reconciler returns, or stop the other program; the journal of the object names the child.',
+    sinceMs: contendedAtMs,
   }
 }

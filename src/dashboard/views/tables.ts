@@ -5,14 +5,14 @@ import type { ObservedObject } from '../../observer.ts'
 import { round } from '../durations.ts'
 import type { HandlerRow, HandlersView, RequestsView, WebhooksView } from '../protocol.ts'
 import type { HandlerNumbers } from '../statistics.ts'
-import { isInScope, type Scope } from '../viewer.ts'
+import { isInScope, type ViewerScope } from '../viewer.ts'
 import { scopeOf, toObjectRef, type ViewRequest, type ViewSource } from './source.ts'
 
 /** Where the viewer may list objects, by resource. */
-export type Scopes = ReadonlyMap<string, Scope>
+export type Scopes = ReadonlyMap<string, ViewerScope>
 
 export async function scopesOf({ objects }: ViewSource, { viewer }: ViewRequest): Promise<Scopes> {
-  const scopes = new Map<string, Scope>()
+  const scopes = new Map<string, ViewerScope>()
   for (const served of objects.served) scopes.set(formatResource(served.resource), await scopeOf(viewer, served))
   return scopes
 }
@@ -85,16 +85,8 @@ export async function viewWebhooks(source: ViewSource, request: ViewRequest): Pr
   return {
     state: run.health.webhooks ?? 'none',
     handlers: run.registry.webhookHandlers.map(({ id, type }) => {
-      const numbers = [...statistics.handlers.values()].filter((one) => one.id === id && one.type === type)
-      const sum = (key: 'calls' | 'failed' | 'retrying') => numbers.reduce((total, one) => total + one[key], 0)
-      return {
-        id,
-        type,
-        reviews: sum('calls'),
-        denials: sum('failed'),
-        errors: sum('retrying'),
-        ...numbers[0]?.durations.percentiles,
-      }
+      const { reviews = 0, denials = 0, errors = 0, durations } = statistics.reviewsByHandler.get(id) ?? {}
+      return { id, type, reviews, denials, errors, ...durations?.percentiles }
     }),
     // The name of an object is shown to users who may list it.
     recent: statistics.recentReviews.filter(

@@ -1,0 +1,73 @@
+/** The series about calls of handlers, daemons and timers. */
+
+import type { Counter, Histogram } from '../../handlers/args/metrics.ts'
+import type { ObservedHandler, ObservedObject, Observer } from '../../observer.ts'
+import { resourceLabel } from '../resource-label.ts'
+import { handlerBuckets, latenessBuckets } from './buckets.ts'
+import type { SeriesContext } from './series-context.ts'
+
+const outcomes = ['succeeded', 'retrying', 'failed', 'cancelled'] as const
+/** With namespaces, each handler may have series for 200 of them. */
+const maxNamespacedSeries = 5000
+
+export function createHandlerSeries({ registry, handlers, namespaces }: SeriesContext): Observer {
+  const labels = namespaces === undefined ? (['resource', 'handler', 'type'] as const) : withNamespace
+  const limit = namespaces === undefined ? {} : { maxSeries: maxNamespacedSeries }
+  const calls = registry.counter('kopf_handler_calls_total', {
+    help: 'Calls of handlers, by outcome: succeeded, retrying (a failed attempt that is repeated), failed (permanently) or cancelled.',
+    labels: [...labels, 'outcome'],
+    ...limit,
+  }) as Counter<string>
+  const durations = registry.histogram('kopf_handler_duration_seconds', {
+    help: 'Durations of calls of handlers.',
+    labels: [...labels],
+    buckets: handlerBuckets,
+    ...limit,
+  }) as Histogram<string>
+  const lateness = registry.histogram('kopf_timer_lateness_seconds', {
+    help: 'How late timers are called.',
+    labels: ['resource', 'handler'],
+    buckets: latenessBuckets,
+  })
+  const daemons = registry.gauge('kopf_daemons', {
+    help: 'Daemons and timers that run, one per object and handler.',
+    labels: ['resource', 'handler', 'type'],
+  })
+  const labelsOf = (handler: ObservedHandler, object: ObservedObject | undefined) => ({
+    resource: object === undefined ? '' : resourceLabel(object.resource),
+    handler: handlers.of(handler),
+    type: handler.type,
+    ...(namespaces && { namespace: namespaces.of(object?.namespace) }),
+  })
+  return {
+    resourceServed({ resource, handlers: served }) {
+      for (const handler of served) {
+        const known = { resource: resourceLabel(resource), handler: handlers.of(handler), type: handler.type }
+        if (namespaces === undefined) {
+          for (const outcome of outcomes) calls.labels({ ...known, outcome })
+          durations.labels(known)
+        }
+        const { resource: ofResource, handler: id } = known
+        if (handler.type === 'timer') lateness.labels({ resource: ofResource, handler: id })
+        if (handler.type === 'timer' || handler.type === 'daemon') daemons.labels(known)
+      }
+    },
+    handlerFinished({ handler, object, outcome, durationMs }) {
+      const known = labelsOf(handler, object)
+      calls.labels({ ...known, outcome }).add()
+      durations.labels(known).observe(durationMs / 1000)
+    },
+    daemonStarted: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).add(1),
+    daemonStopped: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).add(-1),
+    timerFired({ object, handler, latenessMs }) {
+      const { resource, handler: id } = daemonLabels(object, handler)
+      lateness.labels({ resource, handler: id }).observe(latenessMs / 1000)
+    },
+  }
+
+  function daemonLabels({ resource }: ObservedObject, handler: ObservedHandler) {
+    return { resource: resourceLabel(resource), handler: handlers.of(handler), type: handler.type }
+  }
+}
+
+const withNamespace = ['resource', 'handler', 'type', 'namespace'] as const

@@ -1,0 +1,58 @@
+/**
+ * Starts the series of the operator and the mirror to OpenTelemetry for a run; run.ts starts the endpoint. Without an address and without a provider of meters,
+ * nothing listens to the events of the run. Called by run.ts after the startup handlers.
+ */
+import type { Resource } from '../kube/resources/resources.ts'
+import { ForeignMetrics } from '../metrics/foreign-registry.ts'
+import { mirrorToOpenTelemetry } from '../metrics/opentelemetry.ts'
+import { startOperatorMetrics } from '../metrics/operator/operator-metrics.ts'
+import type { Context } from '../objects/context.ts'
+import type { ServedResource } from '../objects/state/served-resource.ts'
+import type { Base, OperatorDefinition } from './bootstrap.ts'
+
+export interface RunningMetrics {
+  /** Called when the parts that handle objects exist, before the first stream. */
+  attach(context: Pick<Context, 'served' | 'leadership'>): void
+  /** Ends the measurements. Called when the endpoint is closed. */
+  stop(): void
+}
+
+export interface StartMetricsOptions {
+  readonly base: Base
+  readonly definition: OperatorDefinition
+}
+
+/** Undefined if the metrics are neither served nor mirrored. */
+export function startMetrics({ base, definition }: StartMetricsOptions): RunningMetrics | undefined {
+  const { settings, name, metrics, registry: handlers } = definition
+  const { registry } = metrics
+  const { clock, logger, observers } = base
+  registry.logger = logger
+  const stopMirror = mirrorToOpenTelemetry(registry, { logger })
+  if (settings.metrics.address === null && stopMirror === undefined) return undefined
+  let context: Pick<Context, 'served' | 'leadership'> | undefined
+  registry.foreign = new ForeignMetrics({ registry: () => settings.metrics.registry, clock, logger })
+  const series = startOperatorMetrics({
+    registry,
+    clock,
+    settings,
+    handlers,
+    name,
+    listen: (listener) => observers.add(listener),
+    objects: () => Array.from(context?.served.values() ?? [], countObjects),
+    isCandidate: () => context?.leadership.isCandidate ?? false,
+  })
+  return {
+    attach(attached) {
+      context = attached
+    },
+    stop() {
+      stopMirror?.()
+      series.stop()
+    },
+  }
+}
+
+function countObjects({ resource, objects }: ServedResource): { readonly resource: Resource; readonly count: number } {
+  return { resource, count: objects.size }
+}
