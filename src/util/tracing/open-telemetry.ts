@@ -80,6 +80,8 @@ export interface OtelApi {
   readonly trace?: { getTracer(name: string, version?: string): OtelTracer }
   readonly context?: OtelContextManager
   readonly propagation?: OtelPropagator
+  /** The provider of meters, which src/metrics uses. */
+  readonly metrics?: unknown
 }
 
 /** The key of the global object, as in all versions 1.x of the API. */
