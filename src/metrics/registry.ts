@@ -15,11 +15,20 @@ import { checkBuckets, checkLabelNames, checkName, defaultBuckets, failWith, sam
 import { contentTypes, negotiateFormat } from './negotiation.ts'
 
 /** Updates gauges whose values are read only for an exposition. Called before each of them. */
-export type Collector = () => void | Promise<void>
+export type MetricsCollector = () => void | Promise<void>
 
 export interface Exposition {
   readonly contentType: string
   readonly body: string
+}
+
+export interface MetricSummary {
+  readonly name: string
+  readonly type: MetricType
+  readonly help: string
+  readonly labelNames: readonly string[]
+  /** Undefined for other types than histograms. */
+  readonly buckets: readonly number[] | undefined
 }
 
 /** Follows the metrics of the registry, for OpenTelemetry. */
@@ -36,7 +45,7 @@ export class MetricsRegistry {
   readonly #metrics = new Map<string, AnyMetric>()
   /** The metric that has a sample of this name. */
   readonly #samples = new Map<string, string>()
-  readonly #collectors = new Set<Collector>()
+  readonly #collectors = new Set<MetricsCollector>()
   readonly #context: { -readonly [K in keyof MetricContext]: MetricContext[K] }
   readonly #logged = new Set<string>()
   #collecting: Promise<void> | undefined
@@ -93,13 +102,21 @@ export class MetricsRegistry {
     this.#metrics.get(name)?.deleteWhere(isRemoved)
   }
 
-  /** The metric of this name, for tests and tables. */
   get names(): readonly string[] {
     return [...this.#metrics.keys()].sort()
   }
 
+  /** All metrics without their values, in the order of their names, for the reference. */
+  get definitions(): readonly MetricSummary[] {
+    return this.names.map((name) => {
+      const metric = this.#metrics.get(name)!
+      const { type, help, labelNames } = metric
+      return { name, type, help, labelNames, buckets: metric.type === 'histogram' ? metric.buckets : undefined }
+    })
+  }
+
   /** Adds a collector. Returns a function that removes it. An error of the collector is logged once, and its metrics keep their last values. */
-  onCollect(collector: Collector): () => void {
+  onCollect(collector: MetricsCollector): () => void {
     this.#collectors.add(collector)
     return () => this.#collectors.delete(collector)
   }

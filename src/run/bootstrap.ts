@@ -391,7 +391,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     catchUp: listensToCatchUp ? new CatchUp(observer, features) : undefined,
     features,
     served: new ServedResources(),
-    tallies: new Map(),
+    callOutcomes: new Map(),
     pause: base.pause,
     leadership,
     stopping,
