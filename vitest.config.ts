@@ -51,6 +51,7 @@ const config: ViteUserConfig = defineConfig({
             'test/api-server/{conformance,real}/**/*.test.ts',
             'test/{handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,metrics,reconciling,examples,cookbook,hostile,real}/**/*.test.ts',
             'test/cli/dashboard-command.test.ts',
+            'test/dashboard/{journal,dashboard-*}.test.ts',
             'test/testing/{test-cluster,test-cluster-waits,test-cluster-manifests}.test.ts',
           ],
           // The files of the projects are the same on every cluster.

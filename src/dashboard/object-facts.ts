@@ -21,7 +21,7 @@ interface FailingHandler {
   readonly nextAtMs: number | undefined
 }
 
-export interface ObjectFacts {
+export interface ObjectRecord {
   readonly object: ObservedObject
   readonly changedAtMs: number | undefined
   /** Failed attempts. */
@@ -36,7 +36,7 @@ export interface ObjectFacts {
   readonly contendedAtMs: number | undefined
 }
 
-type FactsRecord = { -readonly [K in keyof ObjectFacts]: ObjectFacts[K] }
+type MutableRecord = { -readonly [K in keyof ObjectRecord]: ObjectRecord[K] }
 
 const noHandlers: ReadonlyMap<string, FailingHandler> = new Map()
 
@@ -44,28 +44,28 @@ const maxMessageLength = 1000
 /** The author of an object may cause any number of sub-handlers. */
 const maxFailing = 50
 
-export interface ObjectFactsOptions {
+export interface ObjectRecordsOptions {
   readonly clock: Clock
   readonly bodyOf: (object: ObservedObject) => KubeObject | undefined
 }
 
-export class AllObjectFacts {
-  readonly #options: ObjectFactsOptions
-  readonly #facts = new Map<string, FactsRecord>()
+export class ObjectRecords {
+  readonly #options: ObjectRecordsOptions
+  readonly #facts = new Map<string, MutableRecord>()
   /** Objects with a problem that does not show in their state. */
-  readonly #contended = new Set<FactsRecord>()
+  readonly #contended = new Set<MutableRecord>()
 
-  constructor(options: ObjectFactsOptions) {
+  constructor(options: ObjectRecordsOptions) {
     this.#options = options
   }
 
   /** Undefined for an object without events since the start. */
-  of(object: ObservedObject): ObjectFacts | undefined {
+  of(object: ObservedObject): ObjectRecord | undefined {
     return this.#facts.get(keyOf(object))
   }
 
   /** Objects whose children another field manager writes, too. */
-  get contended(): Iterable<ObjectFacts> {
+  get contended(): Iterable<ObjectRecord> {
     return this.#contended
   }
 
@@ -125,11 +125,11 @@ export class AllObjectFacts {
     return this.#options.clock.now()
   }
 
-  #recordOf(object: ObservedObject): FactsRecord {
+  #recordOf(object: ObservedObject): MutableRecord {
     const key = keyOf(object)
     const known = this.#facts.get(key)
     if (known !== undefined) return known
-    const record: FactsRecord = {
+    const record: MutableRecord = {
       object,
       changedAtMs: undefined,
       errors: 0,
@@ -143,7 +143,7 @@ export class AllObjectFacts {
     return record
   }
 
-  #fail(record: FactsRecord, handler: string | undefined, error: unknown): void {
+  #fail(record: MutableRecord, handler: string | undefined, error: unknown): void {
     record.errors += 1
     const body = this.#options.bodyOf(record.object)
     const message = maskTextOf(body, describeError(error), maxMessageLength)

@@ -3,7 +3,7 @@ import type { Session } from '../client/session.ts'
 import type { Registry } from '../handlers/registry.ts'
 import type { Watchdog } from '../handlers/watchdog.ts'
 import type { Health } from '../health/health.ts'
-import type { Journal } from '../journal/journal.ts'
+import type { ObjectJournal } from '../journal/journal.ts'
 import type { ReconcilingContext } from '../reconciling/context.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Clock } from '../util/async/clock.ts'
@@ -20,7 +20,7 @@ export interface RunFacts {
   readonly health: Health
   readonly watchdog: Pick<Watchdog, 'lagMs'>
   readonly pause: Pick<Pause, 'isPaused' | 'isPausedIn'>
-  readonly journal: Journal | undefined
+  readonly journal: ObjectJournal | undefined
   /** Creates the memo for filters that use it, when an object is explained. */
   readonly createMemo: () => object
   /** A session for requests that a candidate may send too. */

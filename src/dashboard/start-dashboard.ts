@@ -15,11 +15,11 @@ import type { LogRecord } from '../util/log/log.ts'
 import { LoginCodes } from './http/logins.ts'
 import { DashboardServer, type PageAsset } from './http/server.ts'
 import { LogLines } from './log-lines.ts'
-import { AllObjectFacts } from './object-facts.ts'
+import { ObjectRecords } from './object-facts.ts'
 import type { Sample } from './protocol.ts'
 import type { RunFacts } from './run-facts.ts'
 import { Statistics } from './statistics.ts'
-import { KnownObjects } from './views/source.ts'
+import { DashboardObjects } from './views/source.ts'
 
 export interface DashboardOptions {
   readonly run: RunFacts
@@ -118,10 +118,10 @@ interface DashboardSource {
 
 function createSource({ run, observe, tapLog }: DashboardOptions): DashboardSource {
   const { clock } = run
-  const objects = new KnownObjects(run.context)
-  const bodyOf: KnownObjects['bodyOf'] = (object) => objects.bodyOf(object)
+  const objects = new DashboardObjects(run.context)
+  const bodyOf: DashboardObjects['bodyOf'] = (object) => objects.bodyOf(object)
   const statistics = new Statistics({ clock, bodyOf })
-  const facts = new AllObjectFacts({ clock, bodyOf })
+  const facts = new ObjectRecords({ clock, bodyOf })
   const logs = new LogLines({ clock, bodyOf, resourceOf: (apiVersion, kind) => objects.resourceOf(apiVersion, kind) })
   const states = new ObjectStates({
     nowMs: () => monotonicNow(clock),

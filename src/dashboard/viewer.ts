@@ -9,7 +9,7 @@ import type { Clock } from '../util/async/clock.ts'
 import { LruMap } from '../util/lru-map.ts'
 
 /** The namespaces in which a user may do something; `all` also for cluster-scoped resources. */
-export type Scope = 'all' | ReadonlySet<string>
+export type ViewerScope = 'all' | ReadonlySet<string>
 
 export interface AccessRequest {
   readonly verb: string
@@ -23,7 +23,7 @@ export interface Viewer {
   /** Equal for viewers who see the same. */
   readonly key: string
   /** Where the user may list objects of the resource. `namespaces` is called for a user who may not list all namespaces. */
-  scopeOf(resource: Resource, namespaces: () => Iterable<string>): Promise<Scope>
+  scopeOf(resource: Resource, namespaces: () => Iterable<string>): Promise<ViewerScope>
   may(request: AccessRequest): Promise<boolean>
 }
 
@@ -31,7 +31,7 @@ export class Developer implements Viewer {
   readonly name = 'developer'
   readonly key = ''
 
-  async scopeOf(): Promise<Scope> {
+  async scopeOf(): Promise<ViewerScope> {
     return 'all'
   }
 
@@ -48,7 +48,7 @@ const scopeMs = 30_000
 const maxScopes = 200
 
 interface KnownScope {
-  readonly scope: Promise<Scope>
+  readonly scope: Promise<ViewerScope>
   readonly untilMs: number
 }
 
@@ -77,7 +77,7 @@ export class ReviewedViewer implements Viewer {
     return this.#reviews.isAllowed(this.#user, { verb, group, resource: plural, namespace, name })
   }
 
-  async scopeOf(resource: Resource, namespaces: () => Iterable<string>): Promise<Scope> {
+  async scopeOf(resource: Resource, namespaces: () => Iterable<string>): Promise<ViewerScope> {
     const key = formatResource(resource)
     const nowMs = this.#clock.now()
     const known = this.#scopes.get(key)
@@ -89,7 +89,7 @@ export class ReviewedViewer implements Viewer {
     return scope
   }
 
-  async #reviewScope(resource: Resource, namespaces: () => Iterable<string>): Promise<Scope> {
+  async #reviewScope(resource: Resource, namespaces: () => Iterable<string>): Promise<ViewerScope> {
     if (await this.may({ verb: 'list', resource, namespace: undefined })) return 'all'
     if (!resource.namespaced) return new Set()
     const allowed = new Set<string>()
@@ -104,7 +104,7 @@ export class ReviewedViewer implements Viewer {
   }
 }
 
-export function isInScope(scope: Scope | undefined, namespace: string | undefined): boolean {
+export function isInScope(scope: ViewerScope | undefined, namespace: string | undefined): boolean {
   if (scope === undefined) return false
   return scope === 'all' || (namespace !== undefined && scope.has(namespace))
 }

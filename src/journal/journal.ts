@@ -29,7 +29,7 @@ const recentEntries = 10
 
 type HandlerContent = Extract<JournalContent, { type: 'handler' }>
 
-export class Journal {
+export class ObjectJournal {
   readonly #options: JournalOptions
   readonly #rings: ObjectRings<JournalEntry>
   /** The entries of calls that have not ended. A handler is the same object in both events of a call. */

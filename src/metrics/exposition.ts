@@ -24,10 +24,10 @@ export interface Family {
   readonly type: FamilyType
   /** Not escaped. */
   readonly help: string
-  readonly samples: readonly Sample[]
+  readonly samples: readonly MetricSample[]
 }
 
-export interface Sample {
+export interface MetricSample {
   /** What follows the name of the family: `_bucket`, `_total` for counters, or nothing. */
   readonly suffix: string
   /** Escaped, without braces: `a="b",c="d"`. */
@@ -91,7 +91,7 @@ function addOpenMetrics(lines: string[], { name, type, help, samples }: Family):
   }
 }
 
-function withBound({ labels, bound }: Sample, format: (bound: number) => string): string {
+function withBound({ labels, bound }: MetricSample, format: (bound: number) => string): string {
   if (bound === undefined) return labels === '' ? '' : `{${labels}}`
   return `{${labels}${labels === '' ? '' : ','}le="${format(bound)}"}`
 }
@@ -126,7 +126,7 @@ export function familyOf(metric: AnyMetric): Family {
   return { name: openName, textName: name, type, help, samples: samplesOf(metric) }
 }
 
-function samplesOf(metric: AnyMetric): Sample[] {
+function samplesOf(metric: AnyMetric): MetricSample[] {
   const { labelNames } = metric
   if (metric.type === 'gauge') {
     return metric.sorted().map(({ values, value }) => ({ suffix: '', labels: formatLabels(labelNames, values), value }))
@@ -153,7 +153,7 @@ function bucketsOf(
   buckets: readonly number[],
   { counts, exemplars }: { readonly counts: Float64Array; readonly exemplars: readonly Exemplar[] | undefined },
   labels: string,
-): Sample[] {
+): MetricSample[] {
   let count = 0
   return [...buckets, Infinity].map((bound, index) => {
     count += counts[index]!

@@ -13,11 +13,9 @@ import type { MetricsRegistry } from './registry.ts'
 /** The place at which `@opentelemetry/api` 1.x keeps what is registered. */
 const globalKey = Symbol.for('opentelemetry.js.api.1')
 
-type Attributes = AnyLabels
-
 /** The part of the API that is used here; types of the package would be needed by everyone who checks ours. */
-interface MeterProvider {
-  getMeter(name: string, version?: string): Meter
+interface OpenTelemetryProvider {
+  getMeter(name: string, version?: string): OpenTelemetryMeter
 }
 
 interface InstrumentOptions {
@@ -31,18 +29,18 @@ interface Observable {
 }
 
 interface ObservableResult {
-  observe(value: number, attributes: Attributes): void
+  observe(value: number, attributes: AnyLabels): void
 }
 
 type ObservableCallback = (result: ObservableResult) => void | Promise<void>
 
-interface Meter {
-  createHistogram(name: string, options: InstrumentOptions): { record(value: number, attributes: Attributes): void }
+interface OpenTelemetryMeter {
+  createHistogram(name: string, options: InstrumentOptions): { record(value: number, attributes: AnyLabels): void }
   createObservableCounter(name: string, options: InstrumentOptions): Observable
   createObservableGauge(name: string, options: InstrumentOptions): Observable
 }
 
-type RecordedHistogram = ReturnType<Meter['createHistogram']>
+type RecordedHistogram = ReturnType<OpenTelemetryMeter['createHistogram']>
 
 /** Returns a function that ends the mirroring. Undefined if no provider of meters is registered. */
 export function mirrorToOpenTelemetry(
@@ -59,20 +57,20 @@ export function mirrorToOpenTelemetry(
   }
 }
 
-function findProvider(): MeterProvider | undefined {
-  const registered = (globalThis as { readonly [globalKey]?: { readonly metrics?: MeterProvider } })[globalKey]
+function findProvider(): OpenTelemetryProvider | undefined {
+  const registered = (globalThis as { readonly [globalKey]?: { readonly metrics?: OpenTelemetryProvider } })[globalKey]
   return typeof registered?.metrics?.getMeter === 'function' ? registered.metrics : undefined
 }
 
 class Mirror {
   readonly #registry: MetricsRegistry
-  readonly #meter: Meter
+  readonly #meter: OpenTelemetryMeter
   readonly #logger: Logger
   readonly #histograms = new Map<string, RecordedHistogram>()
   readonly #callbacks: Array<readonly [Observable, ObservableCallback]> = []
   #hasFailed = false
 
-  constructor(registry: MetricsRegistry, meter: Meter, logger: Logger) {
+  constructor(registry: MetricsRegistry, meter: OpenTelemetryMeter, logger: Logger) {
     this.#registry = registry
     this.#meter = meter
     this.#logger = logger
@@ -80,7 +78,7 @@ class Mirror {
 
   readonly onCreated = (metric: AnyMetric): void => this.#guard(() => this.#create(metric))
 
-  readonly onObserved = (metric: string, value: number, labels: Attributes): void =>
+  readonly onObserved = (metric: string, value: number, labels: AnyLabels): void =>
     this.#guard(() => this.#histograms.get(metric)?.record(value, labels))
 
   end(): void {

@@ -2,7 +2,7 @@
  * Reads the text of a metrics library of the user, in the text format of Prometheus or in OpenMetrics, into families. Lines that are malformed are left
  * out: a scraper would reject the whole answer because of one of them. Linear in the length of the text. Pure.
  */
-import type { Family, FamilyType, Sample } from './exposition.ts'
+import type { Family, FamilyType, MetricSample } from './exposition.ts'
 
 export interface ParsedExposition {
   readonly families: readonly Family[]
@@ -11,7 +11,7 @@ export interface ParsedExposition {
 }
 
 interface OpenFamily extends Family {
-  readonly samples: Sample[]
+  readonly samples: MetricSample[]
 }
 
 const types: ReadonlyMap<string, FamilyType> = new Map<string, FamilyType>(
@@ -102,7 +102,7 @@ class ExpositionParser {
     return true
   }
 
-  #readNumbers(text: string): Omit<Sample, 'suffix' | 'labels'> | undefined {
+  #readNumbers(text: string): Omit<MetricSample, 'suffix' | 'labels'> | undefined {
     const at = text.indexOf(' # ')
     const [value, time, ...rest] = (at === -1 ? text : text.slice(0, at)).trim().split(/[ \t]+/)
     const number = toNumber(value)

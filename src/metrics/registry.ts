@@ -15,7 +15,7 @@ import { checkBuckets, checkLabelNames, checkName, defaultBuckets, failWith, sam
 import { contentTypes, negotiateFormat } from './negotiation.ts'
 
 /** Updates gauges whose values are read only for an exposition. Called before each of them. */
-export type Collector = () => void | Promise<void>
+export type MetricsCollector = () => void | Promise<void>
 
 export interface Exposition {
   readonly contentType: string
@@ -45,7 +45,7 @@ export class MetricsRegistry {
   readonly #metrics = new Map<string, AnyMetric>()
   /** The metric that has a sample of this name. */
   readonly #samples = new Map<string, string>()
-  readonly #collectors = new Set<Collector>()
+  readonly #collectors = new Set<MetricsCollector>()
   readonly #context: { -readonly [K in keyof MetricContext]: MetricContext[K] }
   readonly #logged = new Set<string>()
   #collecting: Promise<void> | undefined
@@ -116,7 +116,7 @@ export class MetricsRegistry {
   }
 
   /** Adds a collector. Returns a function that removes it. An error of the collector is logged once, and its metrics keep their last values. */
-  onCollect(collector: Collector): () => void {
+  onCollect(collector: MetricsCollector): () => void {
     this.#collectors.add(collector)
     return () => this.#collectors.delete(collector)
   }

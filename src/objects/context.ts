@@ -26,7 +26,7 @@ import type { Pause } from '../watching/pause.ts'
 import type { CatchUp } from './catch-up.ts'
 import type { ObjectFeatures } from './features.ts'
 import type { LargeObjects } from './large-objects.ts'
-import type { CallTally } from './processing-run.ts'
+import type { CallOutcomes } from './processing-run.ts'
 import type { ServedResources } from './state/served-resource.ts'
 import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 
@@ -68,7 +68,7 @@ export interface Context {
   readonly features: ObjectFeatures
   readonly served: ServedResources
   /** The objects that a worker processes now, with the outcomes of their handlers. Empty if no listener needs them. */
-  readonly tallies: Map<WatchedObject, CallTally>
+  readonly callOutcomes: Map<WatchedObject, CallOutcomes>
   readonly pause: Pause
   readonly leadership: LeaderStatus
   /** Aborted when the operator starts to stop: no handler is started after that. */
@@ -124,7 +124,7 @@ export function argsSourceOf(context: Context, object: WatchedObject, logger: Lo
 
 /** The parts of the run for a call of a handler of this object. */
 export function callContextOf(context: Context, object: WatchedObject, logger: Logger): CallContext {
-  const tally = context.tallies.get(object)
+  const calls = context.callOutcomes.get(object)
   return {
     clock: context.clock,
     logger,
@@ -132,7 +132,7 @@ export function callContextOf(context: Context, object: WatchedObject, logger: L
     defaultBackoffMs: toMs(context.settings.execution.defaultBackoff),
     observer: context.observer,
     object: () => observedObject(object),
-    onOutcome: tally && ((outcome) => tally.record(outcome)),
+    onOutcome: calls && ((outcome) => calls.record(outcome)),
   }
 }
 

@@ -71,7 +71,7 @@ export class ProcessingRun implements CollectedPatch {
 }
 
 /** The outcomes of the handler calls of one run, from which its result follows. Created if a listener needs the result. */
-export class CallTally {
+export class CallOutcomes {
   /** A handler has failed, permanently or so that it is retried. */
   #hasErrors = false
   #hasFailed = false

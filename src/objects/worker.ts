@@ -19,7 +19,7 @@ import { handleChanges } from './change-handling.ts'
 import { type Context, type ObjectEvent, objectLogger, observedObject } from './context.ts'
 import { callEventHandlers } from './event-handling.ts'
 import type { Reservation } from './large-objects.ts'
-import { CallTally, ProcessingRun } from './processing-run.ts'
+import { CallOutcomes, ProcessingRun } from './processing-run.ts'
 import { allHandlers, objectKey } from './state/served-resource.ts'
 import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 import { clearTooLarge, rejectTooLarge } from './too-large-objects.ts'
@@ -55,41 +55,41 @@ export async function processObject(
 interface ReportedProcessing {
   readonly observed: ObservedObject
   readonly startedMs: number
-  readonly tally: CallTally
+  readonly calls: CallOutcomes
 }
 
 /** Returns undefined if no listener needs the processing. */
 function reportStart(
-  { clock, observer, tallies }: Context,
+  { clock, observer, callOutcomes }: Context,
   object: WatchedObject,
   { sinceMs, priority }: QueueWait,
 ): ReportedProcessing | undefined {
   if (observer?.processingStarted === undefined && observer?.processingFinished === undefined) return undefined
   const startedMs = monotonicNow(clock)
   const observed = observedObject(object)
-  const tally = new CallTally()
-  tallies.set(object, tally)
+  const calls = new CallOutcomes()
+  callOutcomes.set(object, calls)
   observer.processingStarted?.({ object: observed, priority, waitedMs: startedMs - sinceMs })
-  return { observed, startedMs, tally }
+  return { observed, startedMs, calls }
 }
 
 function reportEnd(
-  { clock, observer, tallies, timers, features }: Context,
+  { clock, observer, callOutcomes, timers, features }: Context,
   object: WatchedObject,
-  { observed, startedMs, tally }: ReportedProcessing,
+  { observed, startedMs, calls }: ReportedProcessing,
   { run: { outcome, isEcho }, error }: { readonly run: ProcessingRun; readonly error: unknown },
 ): void {
-  tallies.delete(object)
+  callOutcomes.delete(object)
   const delayMs = timers.remainingMs(object)
   observer?.processingFinished?.({
     object: observed,
     durationMs: monotonicNow(clock) - startedMs,
     error,
     // An echo has not caused the retry that the object may be waiting for.
-    result: error === undefined ? tally.resultWith(isEcho ? undefined : delayMs) : 'error',
+    result: error === undefined ? calls.resultWith(isEcho ? undefined : delayMs) : 'error',
     outcome,
     reconciling: features.initialOutcomes(object)[0],
-    hasFailedPermanently: tally.hasFailed,
+    hasFailedPermanently: calls.hasFailed,
     delayMs,
     isDeleting: !object.isEnding && isDeletionOngoing(object.body),
   })

@@ -29,7 +29,7 @@ const maxDropped = 100
 const maxSearched = 20
 
 /** How a state has arrived. */
-export interface StateArrival {
+export interface StateOrigin {
   readonly from: StateSource
   /** The event of the watch; `null` for a listed object. */
   readonly event?: 'ADDED' | 'MODIFIED' | null
@@ -42,7 +42,7 @@ export function acceptState(
   context: Context,
   object: WatchedObject,
   body: KubeObject,
-  { from, event, isOwn = false }: StateArrival,
+  { from, event, isOwn = false }: StateOrigin,
 ): boolean {
   const { state } = object
   const before = state.body

@@ -399,7 +399,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     catchUp: listensToCatchUp ? new CatchUp(observer, features) : undefined,
     features,
     served: new ServedResources(),
-    tallies: new Map(),
+    callOutcomes: new Map(),
     pause: base.pause,
     leadership,
     stopping,

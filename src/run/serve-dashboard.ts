@@ -2,7 +2,7 @@
 import type { Dashboard } from '../dashboard/start-dashboard.ts'
 import { KopfError } from '../errors.ts'
 import { copyMemo } from '../handlers/args/memos.ts'
-import { Journal } from '../journal/journal.ts'
+import { ObjectJournal } from '../journal/journal.ts'
 import {
   dashboardDefaults,
   formatEndpointAddress,
@@ -82,9 +82,9 @@ function toRunning(dashboard: Dashboard, url: string): RunningDashboard & Endpoi
   }
 }
 
-function startJournal({ base, definition, assembly }: ServeDashboardOptions): Journal {
+function startJournal({ base, definition, assembly }: ServeDashboardOptions): ObjectJournal {
   const { entriesPerObject, maxBytes } = definition.settings.journal
-  const journal = new Journal({
+  const journal = new ObjectJournal({
     clock: base.clock,
     entriesPerObject,
     maxBytes,

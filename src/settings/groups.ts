@@ -137,7 +137,7 @@ interface MetricsSettings {
    */
   registry: ForeignRegistry | null
   /**
-   * Whether the series about handlers have the label `namespace`. At most 200 namespaces have series of their own; the others
+   * Whether the series about handlers have the label `namespace`. At most 200 namespaces have separate series; the others
    * are counted as `other`. Default: false.
    */
   namespaces: boolean

@@ -24,7 +24,7 @@ const maxResources = 20
 const maxNamed = 5
 const maxMessageLength = 120
 
-interface ObjectState {
+interface ListedState {
   /** Shown first, and highlighted by its word: the object needs attention. */
   readonly isUnfinished: boolean
   readonly text: string
@@ -108,7 +108,7 @@ function toApiVersion({ group, version }: Resource): string {
 }
 
 /** The state of an object in a few words, from its explanation. */
-function describeState(explanation: Explanation, nowMs: number): ObjectState {
+function describeState(explanation: Explanation, nowMs: number): ListedState {
   const { deleting, progress, handled, finalizers, handlers, childrenApplied } = explanation
   const open = progress.filter(({ state }) => state === 'due' || state === 'waiting')
   const failed = progress.filter(({ state }) => state === 'failed')

@@ -44,7 +44,7 @@ const heartbeatMs = 10_000
 const maxBufferedBytes = 2 * 1024 * 1024
 const maxBlockedMs = 30_000
 
-interface OpenStream extends StreamClient {
+interface ClientStream extends StreamClient {
   sentId: string | undefined
   blockedSinceMs: number | undefined
   beatAtMs: number
@@ -53,7 +53,7 @@ interface OpenStream extends StreamClient {
 
 interface StreamGroup {
   readonly view: StreamedView
-  readonly streams: Set<OpenStream>
+  readonly streams: Set<ClientStream>
   revision: number
   computedAtMs: number
   event: { readonly id: string; readonly text: string } | undefined
@@ -82,7 +82,7 @@ export class EventStreams {
   open(client: StreamClient, onClosed: () => void): void {
     const { response, view, lastId } = client
     const nowMs = monotonicMs()
-    const stream: OpenStream = {
+    const stream: ClientStream = {
       ...client,
       sentId: lastId,
       blockedSinceMs: undefined,
@@ -186,7 +186,7 @@ function toEvent(type: 'view' | 'problem', data: object): { readonly id: string;
   return { id, text: `event: ${type}\nid: ${id}\ndata: ${json}\n\n` }
 }
 
-function send(stream: OpenStream, event: { readonly id: string; readonly text: string }): void {
+function send(stream: ClientStream, event: { readonly id: string; readonly text: string }): void {
   const { response } = stream
   if (stream.sentId === event.id || response.destroyed) return
   // A client that is behind gets the newest view when it has read the last one.
@@ -204,7 +204,7 @@ function send(stream: OpenStream, event: { readonly id: string; readonly text: s
   response.write(event.text)
 }
 
-async function checkStream({ check, response }: OpenStream): Promise<void> {
+async function checkStream({ check, response }: ClientStream): Promise<void> {
   // Without an answer of the API server, nothing more is shown.
   const isValid = await check().catch(() => false)
   if (!isValid && !response.destroyed)

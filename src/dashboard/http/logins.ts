@@ -61,14 +61,14 @@ const burst = 20
 const refillMs = 3000
 const maxAddresses = 2000
 
-interface Bucket {
+interface AttemptBucket {
   readonly tokens: number
   readonly atMs: number
 }
 
 export class LoginAttempts {
   readonly #clock: Clock
-  readonly #buckets = new LruMap<string, Bucket>(maxAddresses)
+  readonly #buckets = new LruMap<string, AttemptBucket>(maxAddresses)
 
   constructor(clock: Clock) {
     this.#clock = clock

@@ -26,7 +26,7 @@ import { viewHandlers, viewRequests, viewWebhooks } from '../views/tables.ts'
 import { EventStreams } from './event-streams.ts'
 import { LoginAttempts, type LoginCodes } from './logins.ts'
 import { checkOrigin, cookieName, readCookie, readJson, securityHeaders, toCookie } from './requests.ts'
-import { type DashboardSession, DashboardSessions, isCsrf, type SessionOwner } from './sessions.ts'
+import { DashboardSessions, isCsrf, type SessionOwner, type UserSession } from './sessions.ts'
 
 type ViewFunctions = {
   readonly [N in ViewName]: (source: ViewSource, request: ViewRequest) => Views[N] | Promise<Views[N]>
@@ -69,7 +69,7 @@ const maxStreams = 200
 const maxStreamsPerSession = 12
 const maxViewers = 200
 
-interface Exchange {
+interface ApiExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Without the path prefix and the leading slash. */
@@ -79,7 +79,7 @@ interface Exchange {
 
 interface LoggedIn {
   readonly id: string
-  readonly session: DashboardSession
+  readonly session: UserSession
   readonly viewer: Viewer
 }
 
@@ -121,7 +121,7 @@ export class DashboardServer {
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = this.#pathIn(request)
     const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'))
-    const exchange: Exchange = { request, response, path, query }
+    const exchange: ApiExchange = { request, response, path, query }
     if (path.startsWith('api/')) return this.#serveApi(exchange)
     return this.#servePage(exchange)
   }
@@ -134,7 +134,7 @@ export class DashboardServer {
     return path.slice(prefix.length + 1)
   }
 
-  async #serveApi(exchange: Exchange): Promise<void> {
+  async #serveApi(exchange: ApiExchange): Promise<void> {
     const { request, path } = exchange
     checkOrigin(request)
     if (path === 'api/login') return this.#requirePost(exchange, () => this.#login(exchange))
@@ -150,12 +150,12 @@ export class DashboardServer {
     this.#sendJson(exchange, view)
   }
 
-  async #requirePost({ request, path }: Exchange, serve: () => Promise<void>): Promise<void> {
+  async #requirePost({ request, path }: ApiExchange, serve: () => Promise<void>): Promise<void> {
     if (request.method !== 'POST') throw invalidRequest(405, `${path} has only the method POST`)
     await serve()
   }
 
-  #sendJson({ request, response }: Exchange, value: object, headers?: Readonly<Record<string, string>>): void {
+  #sendJson({ request, response }: ApiExchange, value: object, headers?: Readonly<Record<string, string>>): void {
     respond(request, response, { status: 200, body: toJsonText(value), ...(headers && { headers }) })
   }
 
@@ -168,7 +168,7 @@ export class DashboardServer {
     return `${cookieName(this.#isSecure)}-${this.#options.address().port}`
   }
 
-  async #login(exchange: Exchange): Promise<void> {
+  async #login(exchange: ApiExchange): Promise<void> {
     const { request } = exchange
     const body = await readJson(request)
     if (!this.#attempts.take(request.socket.remoteAddress ?? '')) {
@@ -203,7 +203,7 @@ export class DashboardServer {
     return { user: user.name, token }
   }
 
-  async #logout(exchange: Exchange): Promise<void> {
+  async #logout(exchange: ApiExchange): Promise<void> {
     const { request, response } = exchange
     const { id, session } = await this.#loggedIn(request)
     checkCsrf(request, session)
@@ -212,7 +212,7 @@ export class DashboardServer {
     response.writeHead(204, { 'set-cookie': cookie, 'cache-control': 'no-store' }).end()
   }
 
-  async #act(exchange: Exchange): Promise<void> {
+  async #act(exchange: ApiExchange): Promise<void> {
     const { request } = exchange
     const { session, viewer } = await this.#loggedIn(request)
     checkCsrf(request, session)
@@ -227,7 +227,7 @@ export class DashboardServer {
     return { id, session, viewer: await this.#viewerOf(id, session) }
   }
 
-  async #viewerOf(id: string, { token }: DashboardSession): Promise<Viewer> {
+  async #viewerOf(id: string, { token }: UserSession): Promise<Viewer> {
     if (token === undefined) return this.#developer
     const { reviews, clock } = this.#options
     const user = await reviews.authenticate(token)
@@ -242,7 +242,7 @@ export class DashboardServer {
     return viewer
   }
 
-  #openStream({ request, response, query }: Exchange, { id, session, viewer }: LoggedIn): void {
+  #openStream({ request, response, query }: ApiExchange, { id, session, viewer }: LoggedIn): void {
     const name = query.get('view') ?? ''
     if (!isViewName(name)) throw invalidRequest(404, `there is no view "${name.slice(0, 40)}"`)
     if (this.#streams.count >= maxStreams || session.streams >= maxStreamsPerSession) {
@@ -280,7 +280,7 @@ export class DashboardServer {
     return true
   }
 
-  #servePage({ request, response, path }: Exchange): void {
+  #servePage({ request, response, path }: ApiExchange): void {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw invalidRequest(405, 'files have only the method GET')
     const asset = this.#options.readAsset(path)
@@ -299,13 +299,13 @@ export class DashboardServer {
   }
 }
 
-function checkCsrf(request: IncomingMessage, session: DashboardSession): void {
+function checkCsrf(request: IncomingMessage, session: UserSession): void {
   const given = [request.headers['x-kopf-csrf'] ?? []].flat()[0]
   if (!isCsrf(session, given))
     throw foreignRequest('the header x-kopf-csrf is not that of the session; reload the page')
 }
 
-function toSessionInfo({ user, csrf, expiresAtMs }: DashboardSession): SessionInfo {
+function toSessionInfo({ user, csrf, expiresAtMs }: UserSession): SessionInfo {
   return { user, csrf, expiresAtMs }
 }
 

@@ -11,7 +11,7 @@ export interface SessionOwner {
   readonly token: string | undefined
 }
 
-export interface DashboardSession extends SessionOwner {
+export interface UserSession extends SessionOwner {
   /** The value of the header `x-kopf-csrf`. */
   readonly csrf: string
   /** When the session ends if it is not used before. */
@@ -25,7 +25,7 @@ const maxAgeMs = 12 * 3_600_000
 const maxSessions = 500
 const maxPerUser = 20
 
-interface StoredSession extends DashboardSession {
+interface StoredSession extends UserSession {
   expiresAtMs: number
   readonly endsAtMs: number
 }
@@ -40,7 +40,7 @@ export class DashboardSessions {
   }
 
   /** The id, for the cookie, and the session. */
-  create(owner: SessionOwner): { readonly id: string; readonly session: DashboardSession } {
+  create(owner: SessionOwner): { readonly id: string; readonly session: UserSession } {
     const id = randomBytes(32).toString('base64url')
     const nowMs = this.#clock.now()
     const session: StoredSession = {
@@ -56,7 +56,7 @@ export class DashboardSessions {
   }
 
   /** The session of a cookie, whose time begins again. */
-  use(id: string): DashboardSession | undefined {
+  use(id: string): UserSession | undefined {
     const key = digest(id)
     const session = this.#sessions.get(key)
     if (session === undefined) return undefined
@@ -87,7 +87,7 @@ export class DashboardSessions {
   }
 }
 
-export function isCsrf({ csrf }: DashboardSession, given: string | undefined): boolean {
+export function isCsrf({ csrf }: UserSession, given: string | undefined): boolean {
   return (
     given !== undefined &&
     given.length === csrf.length &&

@@ -2,7 +2,7 @@
 
 import { observedObject } from '../../objects/context.ts'
 import type { WatchedObject } from '../../objects/state/watched-object.ts'
-import type { ObjectFacts } from '../object-facts.ts'
+import type { ObjectRecord } from '../object-facts.ts'
 import type { ObjectRow, ObjectState } from '../protocol.ts'
 import { stateOf, toObjectRef, type ViewSource } from './source.ts'
 
@@ -24,7 +24,7 @@ export function toObjectRow(source: ViewSource, object: WatchedObject): ObjectRo
   }
 }
 
-function whyOf(state: ObjectState, facts: ObjectFacts | undefined): string | undefined {
+function whyOf(state: ObjectState, facts: ObjectRecord | undefined): string | undefined {
   if (facts === undefined) return undefined
   if (facts.isTooLarge) return 'It is larger than settings.watching.maxObjectBytes'
   if (state !== 'failed' && state !== 'retrying') return undefined
@@ -33,7 +33,7 @@ function whyOf(state: ObjectState, facts: ObjectFacts | undefined): string | und
 }
 
 /** The next attempt of a handler, or what else wakes the worker of the object. */
-function nextAt({ run }: ViewSource, object: WatchedObject, facts: ObjectFacts | undefined): number | undefined {
+function nextAt({ run }: ViewSource, object: WatchedObject, facts: ObjectRecord | undefined): number | undefined {
   const attempts = [...(facts?.failing.values() ?? [])].flatMap(({ nextAtMs }) => nextAtMs ?? [])
   if (attempts.length > 0) return Math.min(...attempts)
   const dueMs = run.context()?.timers.remainingMs(object)

@@ -2,12 +2,12 @@
 import { formatResource } from '../../kube/resources/selectors.ts'
 import { observedObject } from '../../objects/context.ts'
 import type { WatchedObject } from '../../objects/state/watched-object.ts'
-import type { ObjectFacts } from '../object-facts.ts'
+import type { ObjectRecord } from '../object-facts.ts'
 import { invalidRequest } from '../problem.ts'
 import type { ObjectState, ObjectsView } from '../protocol.ts'
 import { isInScope } from '../viewer.ts'
 import { toObjectRow } from './object-row.ts'
-import { readInteger, type ViewQuery } from './query.ts'
+import { readInteger, type ViewParameters } from './query.ts'
 import { Smallest } from './smallest.ts'
 import { Slices, scopeOf, stateOf, type ViewRequest, type ViewSource } from './source.ts'
 
@@ -28,7 +28,7 @@ export const stateRanks: Readonly<Record<ObjectState, number>> = {
 interface FoundObject {
   readonly object: WatchedObject
   readonly resource: string
-  readonly facts: ObjectFacts | undefined
+  readonly facts: ObjectRecord | undefined
   readonly state: ObjectState
 }
 
@@ -74,7 +74,7 @@ export async function viewObjects(source: ViewSource, { query, viewer }: ViewReq
   return { total, offset, rows, resources, namespaces: [...namespaces].sort() }
 }
 
-function readFilter({ namespace, state, text }: ViewQuery): (found: FoundObject) => boolean {
+function readFilter({ namespace, state, text }: ViewParameters): (found: FoundObject) => boolean {
   const states = state === undefined ? undefined : new Set(state.split(','))
   for (const one of states ?? []) {
     if (!Object.hasOwn(stateRanks, one)) throw invalidRequest(400, `"${one.slice(0, 40)}" is not a state of objects`)
@@ -88,7 +88,7 @@ function readFilter({ namespace, state, text }: ViewQuery): (found: FoundObject)
   }
 }
 
-function readOrder({ sort = 'name', order = 'asc' }: ViewQuery): Compare {
+function readOrder({ sort = 'name', order = 'asc' }: ViewParameters): Compare {
   const compare = Object.hasOwn(orders, sort) ? orders[sort]! : undefined
   if (compare === undefined) throw invalidRequest(400, `objects cannot be sorted by "${sort.slice(0, 40)}"`)
   if (order !== 'asc' && order !== 'desc') throw invalidRequest(400, 'the order is neither "asc" nor "desc"')

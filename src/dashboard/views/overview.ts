@@ -5,7 +5,7 @@ import { allHandlers, type ServedResource } from '../../objects/state/served-res
 import { packageVersion } from '../../util/process/package-files.ts'
 import { round } from '../durations.ts'
 import type { ObjectState, OverviewView, ResourceSummary } from '../protocol.ts'
-import { isInScope, type Scope } from '../viewer.ts'
+import { isInScope, type ViewerScope } from '../viewer.ts'
 import { findProblems } from './problems-view.ts'
 import { Slices, scopeOf, stateOf, type ViewRequest, type ViewSource, viewQueue } from './source.ts'
 
@@ -69,7 +69,7 @@ async function summarize(
 async function countStates(
   source: ViewSource,
   served: ServedResource,
-  scope: Scope,
+  scope: ViewerScope,
 ): Promise<Record<ObjectState, number>> {
   const counts: Record<ObjectState, number> = {
     failed: 0,

@@ -1,7 +1,7 @@
 /** Everything that fails now, in words, with what to do. Pure apart from reading the run. */
 import { formatResource } from '../../kube/resources/selectors.ts'
 import type { ObservedObject } from '../../observer.ts'
-import type { ObjectFacts } from '../object-facts.ts'
+import type { ObjectRecord } from '../object-facts.ts'
 import type { ObjectState, Problem, ProblemsView } from '../protocol.ts'
 import { stateOf, toObjectRef, type ViewRequest, type ViewSource, viewQueue } from './source.ts'
 import { isVisible, type Scopes, scopesOf } from './tables.ts'
@@ -175,7 +175,7 @@ function objectProblems(source: ViewSource, scopes: Scopes): Problem[] {
   return Array.from(groups.values(), ({ text, objects }) => toProblem(text, objects))
 }
 
-function* textsOf(facts: ObjectFacts, state: ObjectState): Iterable<ProblemText> {
+function* textsOf(facts: ObjectRecord, state: ObjectState): Iterable<ProblemText> {
   const { object, lastFailure, failing } = facts
   const resource = formatResource(object.resource)
   const sinceMs = lastFailure?.atMs
@@ -220,7 +220,7 @@ function* textsOf(facts: ObjectFacts, state: ObjectState): Iterable<ProblemText>
   }
 }
 
-function toContention({ object, contendedAtMs }: ObjectFacts, nowMs: number): ProblemText | undefined {
+function toContention({ object, contendedAtMs }: ObjectRecord, nowMs: number): ProblemText | undefined {
   if (contendedAtMs === undefined || nowMs - contendedAtMs >= recentMs) return undefined
   const resource = formatResource(object.resource)
   return {

@@ -1,14 +1,14 @@
 /** Reads the query of a view: known names only, and bounded values. Pure. */
 import { invalidRequest } from '../problem.ts'
 
-export type ViewQuery = Readonly<Partial<Record<(typeof queryNames)[number], string>>>
+export type ViewParameters = Readonly<Partial<Record<(typeof queryNames)[number], string>>>
 
 const queryNames = ['resource', 'namespace', 'name', 'state', 'text', 'sort', 'order', 'offset', 'limit'] as const
 
 const maxValueLength = 512
 
 /** Unknown names are ignored, so that a newer page works with an older operator. */
-export function readQuery(params: URLSearchParams): ViewQuery {
+export function readQuery(params: URLSearchParams): ViewParameters {
   const query: { [K in (typeof queryNames)[number]]?: string } = {}
   for (const name of queryNames) {
     const value = params.get(name)
@@ -20,7 +20,7 @@ export function readQuery(params: URLSearchParams): ViewQuery {
 }
 
 /** The same text for equal queries. */
-export function queryKey(query: ViewQuery): string {
+export function queryKey(query: ViewParameters): string {
   return JSON.stringify(queryNames.map((name) => query[name] ?? null))
 }
 

@@ -11,33 +11,33 @@ import type { ObservedObject } from '../../observer.ts'
 import { monotonicMs, monotonicNow, nextTurn } from '../../util/async/clock.ts'
 import { LruMap } from '../../util/lru-map.ts'
 import type { LogLines } from '../log-lines.ts'
-import type { AllObjectFacts } from '../object-facts.ts'
+import type { ObjectRecords } from '../object-facts.ts'
 import type { ObjectState, OverviewView, Sample } from '../protocol.ts'
 import type { RunFacts } from '../run-facts.ts'
 import type { Statistics } from '../statistics.ts'
-import type { Scope, Viewer } from '../viewer.ts'
-import type { ViewQuery } from './query.ts'
+import type { Viewer, ViewerScope } from '../viewer.ts'
+import type { ViewParameters } from './query.ts'
 
 export interface ViewSource {
   readonly run: RunFacts
   readonly statistics: Statistics
-  readonly facts: AllObjectFacts
+  readonly facts: ObjectRecords
   readonly states: ObjectStates
   readonly logs: LogLines
-  readonly objects: KnownObjects
+  readonly objects: DashboardObjects
   readonly startedAtMs: number
   readonly history: () => readonly Sample[]
 }
 
 export interface ViewRequest {
-  readonly query: ViewQuery
+  readonly query: ViewParameters
   readonly viewer: Viewer
 }
 
 const maxFound = 500
 
 /** The objects that the operator watches. */
-export class KnownObjects {
+export class DashboardObjects {
   readonly #context: RunContext
   /** Objects by the name of the resource and their own: searching takes time linear in their number. */
   readonly #found = new LruMap<string, WatchedObject>(maxFound)
@@ -88,7 +88,7 @@ export class KnownObjects {
 type RunContext = ViewSource['run']['context']
 
 /** Where the viewer may list the objects of a resource. */
-export function scopeOf(viewer: Viewer, { resource, objects }: ServedResource): Promise<Scope> {
+export function scopeOf(viewer: Viewer, { resource, objects }: ServedResource): Promise<ViewerScope> {
   return viewer.scopeOf(resource, () => {
     const namespaces = new Set<string>()
     for (const { body } of objects.values()) {

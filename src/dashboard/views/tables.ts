@@ -5,14 +5,14 @@ import type { ObservedObject } from '../../observer.ts'
 import { round } from '../durations.ts'
 import type { HandlerRow, HandlersView, RequestsView, WebhooksView } from '../protocol.ts'
 import type { HandlerNumbers } from '../statistics.ts'
-import { isInScope, type Scope } from '../viewer.ts'
+import { isInScope, type ViewerScope } from '../viewer.ts'
 import { scopeOf, toObjectRef, type ViewRequest, type ViewSource } from './source.ts'
 
 /** Where the viewer may list objects, by resource. */
-export type Scopes = ReadonlyMap<string, Scope>
+export type Scopes = ReadonlyMap<string, ViewerScope>
 
 export async function scopesOf({ objects }: ViewSource, { viewer }: ViewRequest): Promise<Scopes> {
-  const scopes = new Map<string, Scope>()
+  const scopes = new Map<string, ViewerScope>()
   for (const served of objects.served) scopes.set(formatResource(served.resource), await scopeOf(viewer, served))
   return scopes
 }

@@ -14,7 +14,7 @@ export function createHandlerSeries({ registry, handlers, namespaces }: SeriesCo
   const labels = namespaces === undefined ? (['resource', 'handler', 'type'] as const) : withNamespace
   const limit = namespaces === undefined ? {} : { maxSeries: maxNamespacedSeries }
   const calls = registry.counter('kopf_handler_calls_total', {
-    help: 'Calls of handlers, by outcome: succeeded, retrying (a failed attempt that is repeated), failed (for good) or cancelled.',
+    help: 'Calls of handlers, by outcome: succeeded, retrying (a failed attempt that is repeated), failed (permanently) or cancelled.',
     labels: [...labels, 'outcome'],
     ...limit,
   }) as Counter<string>

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
 import { monotonicMs, nextTurn, systemClock } from '../../util/async/clock.ts'
 import { packageVersion } from '../../util/process/package-files.ts'
+import type { MetricsRegistry } from '../registry.ts'
 import type { SeriesContext } from './series-context.ts'
 
 /** The resolution of the event loop monitor in milliseconds: that of prom-client. */
@@ -24,10 +25,9 @@ export function startProcessSeries({ registry, collect }: SeriesContext): () => 
   }
 }
 
-type Registry = SeriesContext['registry']
 type Collect = SeriesContext['collect']
 
-function addVersions(registry: Registry): void {
+function addVersions(registry: MetricsRegistry): void {
   const [major = '', minor = '', patch = ''] = process.versions.node.split('.')
   registry
     .gauge('nodejs_version_info', { help: 'Node.js version info.', labels: ['version', 'major', 'minor', 'patch'] })
@@ -41,7 +41,7 @@ function addVersions(registry: Registry): void {
     .set(Math.round(startedMs / 1000))
 }
 
-function addEventLoopLag(registry: Registry, collect: Collect): () => void {
+function addEventLoopLag(registry: MetricsRegistry, collect: Collect): () => void {
   const gauge = (name: string, help: string) => registry.gauge(`nodejs_eventloop_lag_${name}`, { help })
   const lag = gauge('seconds', 'Lag of event loop in seconds.')
   const [min, max] = [
@@ -82,7 +82,7 @@ interface GcEntry {
   readonly detail?: { readonly kind?: number }
 }
 
-function addGc(registry: Registry): () => void {
+function addGc(registry: MetricsRegistry): () => void {
   const histogram = registry.histogram('nodejs_gc_duration_seconds', {
     help: 'Garbage collection duration by kind, one of major, minor, incremental or weakcb.',
     labels: ['kind'],
@@ -98,7 +98,7 @@ function addGc(registry: Registry): () => void {
   return () => observer.disconnect()
 }
 
-function addMemory(registry: Registry, collect: Collect): void {
+function addMemory(registry: MetricsRegistry, collect: Collect): void {
   const rss = registry.gauge('process_resident_memory_bytes', { help: 'Resident memory size in bytes.' })
   const total = registry.gauge('nodejs_heap_size_total_bytes', { help: 'Process heap size from Node.js in bytes.' })
   const used = registry.gauge('nodejs_heap_size_used_bytes', { help: 'Process heap size used from Node.js in bytes.' })
@@ -112,7 +112,7 @@ function addMemory(registry: Registry, collect: Collect): void {
   })
 }
 
-function addCpu(registry: Registry, collect: Collect): void {
+function addCpu(registry: MetricsRegistry, collect: Collect): void {
   const user = registry.counter('process_cpu_user_seconds_total', { help: 'Total user CPU time spent in seconds.' })
   const system = registry.counter('process_cpu_system_seconds_total', {
     help: 'Total system CPU time spent in seconds.',
@@ -131,7 +131,7 @@ function addCpu(registry: Registry, collect: Collect): void {
   })
 }
 
-function addLinux(registry: Registry, collect: Collect): void {
+function addLinux(registry: MetricsRegistry, collect: Collect): void {
   const open = registry.gauge('process_open_fds', { help: 'Number of open file descriptors.' })
   const max = registry.gauge('process_max_fds', { help: 'Maximum number of open file descriptors.' })
   const virtual = registry.gauge('process_virtual_memory_bytes', { help: 'Virtual memory size in bytes.' })

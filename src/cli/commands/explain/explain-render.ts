@@ -1,5 +1,5 @@
 /** Renders an explanation as text for a terminal, with relative times. Pure. */
-import { describeDecision } from '../../causation/describe-decision.ts'
+import { describeDecision } from '../../../causation/describe-decision.ts'
 import type {
   ExplainedChange,
   ExplainedChild,
@@ -7,10 +7,10 @@ import type {
   Explanation,
   HandlerVerdict,
   StoredProgress,
-} from '../../index.ts'
-import { toJsonText } from '../../util/json/json-text.ts'
-import type { Palette } from '../display/colours.ts'
-import { printable } from '../terminal.ts'
+} from '../../../index.ts'
+import { toJsonText } from '../../../util/json/json-text.ts'
+import type { Palette } from '../../display/colours.ts'
+import { printable } from '../../terminal.ts'
 
 export interface RenderOptions {
   readonly nowMs: number
