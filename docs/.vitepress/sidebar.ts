@@ -100,6 +100,7 @@ export const sections: readonly Section[] = [
       'local-clusters',
       'ci',
       'dashboard',
+      'journal',
       'top',
       'health-checks',
       'metrics',
