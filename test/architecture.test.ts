@@ -51,6 +51,7 @@ const seams: Readonly<Record<string, string>> = {
   'dashboard/assets.ts': 'imported late, so that the files of the page are read only if the dashboard is on',
   'indexing/index-definition.ts': 'the definition of a handler category, in its own folder',
   'objects/event-definition.ts': 'the definition of a handler category, in its own folder',
+  'cli/display/key-names.ts': 'pure and tested; its importer reads the terminal',
   'cli/deployment/render.ts': 'imported late, so that help and usage errors do not load it',
   'cli/deployment/source/source-files.ts': 'imported late, so that help and usage errors do not load esbuild',
   'cli/loading/compile-process.ts': 'the program of another process',

@@ -101,6 +101,7 @@ export const sections: readonly Section[] = [
       'ci',
       'dashboard',
       'journal',
+      'top',
       'health-checks',
       'metrics',
       'replicas',

@@ -29,7 +29,7 @@ const requestTimeoutMs = 15_000
 /** Answers are not read further: a view has at most 200 rows. */
 const maxAnswerBytes = 8 * 1024 * 1024
 
-export interface DashboardSession {
+export interface OperatorSession {
   readonly cookie: string
   readonly csrf: string
   readonly user: string
@@ -37,7 +37,7 @@ export interface DashboardSession {
 
 export class DashboardClient {
   readonly #options: DashboardClientOptions
-  #session: Promise<DashboardSession> | undefined
+  #session: Promise<OperatorSession> | undefined
 
   constructor(options: DashboardClientOptions) {
     this.#options = options
@@ -70,7 +70,7 @@ export class DashboardClient {
   }
 
   /** The session of the operator: all requests share one login. */
-  session(signal: AbortSignal): Promise<DashboardSession> {
+  session(signal: AbortSignal): Promise<OperatorSession> {
     if (this.#session !== undefined) return this.#session
     const pending = this.#logIn(signal)
     this.#session = pending
@@ -80,7 +80,7 @@ export class DashboardClient {
     return pending
   }
 
-  async #logIn(signal: AbortSignal): Promise<DashboardSession> {
+  async #logIn(signal: AbortSignal): Promise<OperatorSession> {
     const body = JSON.stringify(await this.#options.login())
     const headers = { 'content-type': 'application/json' }
     const request = { method: 'POST', path: '/api/login', headers, body }

@@ -137,8 +137,8 @@ interface MetricsSettings {
    */
   registry: ForeignRegistry | null
   /**
-   * Whether the series about handlers have the label `namespace`. At most 200 namespaces have separate series; the others
-   * are counted as `other`. Default: false.
+   * Whether the series about handlers have the label `namespace`. At most 200 namespaces have their own series; the others are
+   * counted as `other`. Default: false.
    */
   namespaces: boolean
 }

@@ -40,7 +40,7 @@ export interface OperatorPod extends PodPort {
   readonly role: 'only' | 'leader' | 'unknown'
 }
 
-type Fields = Parameters<typeof getString>[0]
+type PodFields = Parameters<typeof getString>[0]
 
 /** Why no pod can be chosen: the end of a sentence, with what to do. */
 export interface PodProblem {
@@ -49,7 +49,7 @@ export interface PodProblem {
 
 /** Chooses among the pods that match the labels: the leader, otherwise a ready one, otherwise the newest one. Pure. */
 export function choosePod(
-  pods: readonly Fields[],
+  pods: readonly PodFields[],
   holders: ReadonlySet<string>,
   choice: PodChoice,
 ): OperatorPod | PodProblem {
@@ -83,34 +83,34 @@ function describeNone({ name, selector }: PodChoice): string {
   return `no pod has the labels ${labels}, which "kopf manifests" writes; name its namespace with --namespace, or its labels with --selector`
 }
 
-function isRunning(pod: Fields): boolean {
+function isRunning(pod: PodFields): boolean {
   const isDeleted = getOwn(getObject(pod, 'metadata') ?? {}, 'deletionTimestamp') !== undefined
   return !isDeleted && getString(getObject(pod, 'status') ?? {}, 'phase') === 'Running'
 }
 
-function isReady(pod: Fields): boolean {
+function isReady(pod: PodFields): boolean {
   const conditions = getObjects(getObject(pod, 'status') ?? {}, 'conditions')
   return conditions.some((one) => getString(one, 'type') === 'Ready' && getString(one, 'status') === 'True')
 }
 
-function rank(pod: Fields, holders: ReadonlySet<string>): number {
+function rank(pod: PodFields, holders: ReadonlySet<string>): number {
   return (holders.has(nameOf(pod)) ? 2 : 0) + Number(isReady(pod))
 }
 
-function compareAge(a: Fields, b: Fields): number {
+function compareAge(a: PodFields, b: PodFields): number {
   const [left, right] = [a, b].map((pod) => getString(getObject(pod, 'metadata') ?? {}, 'creationTimestamp') ?? '')
   return left! < right! ? -1 : Number(left! > right!)
 }
 
-function nameOf(pod: Fields): string {
+function nameOf(pod: PodFields): string {
   return getString(getObject(pod, 'metadata') ?? {}, 'name') ?? ''
 }
 
-function labelOf(pod: Fields, label: string): string | undefined {
+function labelOf(pod: PodFields, label: string): string | undefined {
   return getString(getObject(getObject(pod, 'metadata') ?? {}, 'labels') ?? {}, label)
 }
 
-function dashboardPortOf(pod: Fields): PodPort | undefined {
+function dashboardPortOf(pod: PodFields): PodPort | undefined {
   const containers = getObjects(getObject(pod, 'spec') ?? {}, 'containers')
   const ports = containers.flatMap((container) => getObjects(container, 'ports'))
   const port = getOwn(ports.find((one) => getString(one, 'name') === portName) ?? {}, 'containerPort')
@@ -124,7 +124,7 @@ const maxRead = 500
 export async function findOperatorPod(session: Session, choice: PodChoice, signal?: AbortSignal): Promise<OperatorPod> {
   const { namespace, name, selector } = choice
   const labelSelector = selector ?? `${operatorLabel}${name === undefined ? '' : `,${nameLabel}=${name}`}`
-  const read = async (resource: Located, query: Readonly<Record<string, string>>): Promise<readonly Fields[]> => {
+  const read = async (resource: Located, query: Readonly<Record<string, string>>): Promise<readonly PodFields[]> => {
     const path = collectionPath(resource, namespace)
     const page = await session.request({ method: 'GET', path, query: { ...query, limit: maxRead } }, signal)
     return getObjects(page, 'items')

@@ -62,7 +62,7 @@ export class DevDashboard implements AsyncDisposable {
 
   /** Whether key presses are for `kopf top`. */
   get isTopShown(): boolean {
-    return this.#top !== undefined
+    return this.#top?.isOpen === true
   }
 
   press(key: string): void {

@@ -103,12 +103,12 @@ function describeNext(atMs: number | undefined, nowMs: number): string {
   return atMs <= nowMs ? 'now' : `in ${toDuration(atMs - nowMs)}`
 }
 
-type Comparison<T> = (a: T, b: T) => number
+type RowOrder<T> = (a: T, b: T) => number
 
 const failing = ({ states }: ResourceSummary) =>
   states ? failingStates.reduce((count, state) => count + states[state], 0) : -1
 
-const resourceOrders: Readonly<Record<(typeof sortKeys.resources)[number], Comparison<ResourceSummary>>> = {
+const resourceOrders: Readonly<Record<(typeof sortKeys.resources)[number], RowOrder<ResourceSummary>>> = {
   failing: (a, b) => failing(b) - failing(a) || compare(a.resource, b.resource),
   name: (a, b) => compare(a.resource, b.resource),
   objects: (a, b) =>
@@ -117,7 +117,7 @@ const resourceOrders: Readonly<Record<(typeof sortKeys.resources)[number], Compa
 
 const errorsOf = ({ failed, retrying }: HandlerRow) => failed + retrying
 
-const handlerOrders: Readonly<Record<(typeof sortKeys.handlers)[number], Comparison<HandlerRow>>> = {
+const handlerOrders: Readonly<Record<(typeof sortKeys.handlers)[number], RowOrder<HandlerRow>>> = {
   calls: (a, b) => b.calls - a.calls || compare(a.id, b.id),
   errors: (a, b) => errorsOf(b) - errorsOf(a) || compare(a.id, b.id),
   p99: (a, b) => (b.p99Ms ?? -1) - (a.p99Ms ?? -1) || compare(a.id, b.id),
@@ -132,7 +132,7 @@ export function sortHandlers(rows: readonly HandlerRow[], { tables: { handlers }
   return sortBy(rows, handlerOrders[handlers.sort as keyof typeof handlerOrders], handlers.isReversed)
 }
 
-function sortBy<T>(rows: readonly T[], comparison: Comparison<T>, isReversed: boolean): T[] {
+function sortBy<T>(rows: readonly T[], comparison: RowOrder<T>, isReversed: boolean): T[] {
   return rows.toSorted(isReversed ? (a, b) => comparison(b, a) : comparison)
 }
 

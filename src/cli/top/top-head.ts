@@ -57,7 +57,10 @@ export function drawHead(snapshot: TopSnapshot, style: HeadStyle): string[] {
     readiness.ready ? undefined : ['not ready', palette.yellow],
     isPaused ? ['display paused', palette.yellow] : undefined,
     [`up ${toDuration(Math.max(0, nowMs - operator.startedAtMs))}`, palette.dim],
-    [`kopf ${toCell(operator.version)} on ${toCell(operator.server ?? operator.node)}`, palette.dim],
+    [
+      `kopf ${toCell(operator.version)} on ${toCell(operator.server ?? `Node ${String(operator.node).replace(/^v/, '')}`)}`,
+      palette.dim,
+    ],
   ]
   const numbers: readonly (Part | undefined)[] = [
     [`queue ${toAmount(queue.waiting)}`],

@@ -1,3 +1,7 @@
+/**
+ * Renders `kopf top`: from the views of the dashboard, the choices of the user and the size of the terminal to lines, none of them wider than the
+ * terminal. Pure. Text of the operator and of its cluster is written by `toCell` only, so that no control character reaches the terminal.
+ */
 import type { Palette } from '../display/colours.ts'
 import { toNumber } from '../display/render.ts'
 import { truncate } from '../display/text-width.ts'
@@ -61,12 +65,12 @@ function withFooter(lines: readonly string[], footer: readonly string[], { rows 
   return [...above, ...Array.from({ length: padding }, () => ''), ...footer].slice(0, rows)
 }
 
-interface Table {
+interface ShownTable {
   readonly total: number
   readonly draw: (rows: number) => string[]
 }
 
-function toTables(snapshot: TopSnapshot, view: TopView, frame: TopFrame): Readonly<Record<TableName, Table>> {
+function toTables(snapshot: TopSnapshot, view: TopView, frame: TopFrame): Readonly<Record<TableName, ShownTable>> {
   const { overview, handlers, objects } = snapshot
   const resources = sortResources(
     overview.resources.filter((one) => matches(view, one.resource, one.kind)),
@@ -117,7 +121,7 @@ interface TableContent<T> {
   readonly firstRow?: number
 }
 
-function toTable<T>(content: TableContent<T>, view: TopView, frame: TopFrame): Table {
+function toTable<T>(content: TableContent<T>, view: TopView, frame: TopFrame): ShownTable {
   const { name, title, columns, rows, total, firstRow = 0 } = content
   const { offset, sort, isReversed } = view.tables[name]
   const draw = (height: number): string[] => {
@@ -146,7 +150,7 @@ function describeRange(first: number, shown: number, total: number): string {
 
 /** Distributes the rows of the terminal: first the selected table, then one row after the other to each table that needs more. */
 function shareRows(
-  tables: Readonly<Record<TableName, Table>>,
+  tables: Readonly<Record<TableName, ShownTable>>,
   selected: TableName,
   available: number,
 ): Record<TableName, number> {

@@ -58,6 +58,11 @@ export class TopScreen {
     }
   }
 
+  /** Whether the screen is shown: key presses are for it. */
+  get isOpen(): boolean {
+    return !this.#ending.signal.aborted
+  }
+
   quit(): void {
     this.#ending.abort()
     this.#waiting.abort()

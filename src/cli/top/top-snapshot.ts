@@ -6,10 +6,10 @@ import type { TopView } from './top-view.ts'
 
 export type TopSnapshot = Pick<Views, 'overview' | 'problems' | 'handlers' | 'requests' | 'objects'>
 
-export type ViewQuery = Readonly<Record<string, string | number>>
+export type TopQuery = Readonly<Record<string, string | number>>
 
 /** Reads one view of the dashboard: over HTTP. */
-export type ReadView = <N extends ViewName>(name: N, query: ViewQuery, signal: AbortSignal) => Promise<Views[N]>
+export type ReadView = <N extends ViewName>(name: N, query: TopQuery, signal: AbortSignal) => Promise<Views[N]>
 
 /** The states of objects that need attention. */
 export const failingStates: readonly ObjectState[] = ['failed', 'retrying']
@@ -17,7 +17,7 @@ export const failingStates: readonly ObjectState[] = ['failed', 'retrying']
 const maxObjects = 200
 
 /** The query of the objects that a view of the terminal shows. */
-export function toObjectsQuery({ filter, showsAll, tables }: TopView): ViewQuery {
+export function toObjectsQuery({ filter, showsAll, tables }: TopView): TopQuery {
   const { sort, isReversed, offset } = tables.objects
   return {
     ...(showsAll ? {} : { state: failingStates.join(',') }),
