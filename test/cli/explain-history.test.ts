@@ -33,7 +33,9 @@ describe('kopf explain --history', { timeout: 60_000 }, () => {
     const { exit, stdout, stderr } = await history('widgets', 'orders')
     expect([exit, stderr]).toEqual([0, ''])
     expect(stdout).toContain(`widgets.v1.${lab.group} ${lab.namespace}/orders`)
-    expect(stdout).toMatch(/It is in the state "retrying": provision: no quota; the next attempt is due in (1 hour|\d+ minutes)\./)
+    expect(stdout).toMatch(
+      /It is in the state "retrying": provision: no quota; the next attempt is due in (1 hour|\d+ minutes)\./,
+    )
     expect(stdout).toContain('Decision: call the handlers that are due for create.')
     expect(stdout).toMatch(
       /Handler "provision" \(create\), attempt 1: has failed after \d+ ms, and is called again in 1 hour: no quota\./,
