@@ -68,11 +68,13 @@ export class MetricsRegistry {
   }
 
   counter<const L extends string = never>(name: string, options: MetricOptions<L>): Counter<L> {
-    return this.#getOrCreate('counter', name, options, (definition) => new CounterMetric(definition)) as Counter<L>
+    const metric: unknown = this.#getOrCreate('counter', name, options, (definition) => new CounterMetric(definition))
+    return metric as Counter<L>
   }
 
   gauge<const L extends string = never>(name: string, options: MetricOptions<L>): Gauge<L> {
-    return this.#getOrCreate('gauge', name, options, (definition) => new GaugeMetric(definition)) as Gauge<L>
+    const metric: unknown = this.#getOrCreate('gauge', name, options, (definition) => new GaugeMetric(definition))
+    return metric as Gauge<L>
   }
 
   histogram<const L extends string = never>(name: string, options: HistogramOptions<L>): Histogram<L> {
@@ -87,7 +89,8 @@ export class MetricsRegistry {
         `it exists with the buckets ${metric.buckets.join(', ')}; give it the same buckets everywhere`,
       )
     }
-    return metric as Histogram<L>
+    const typed: unknown = metric
+    return typed as Histogram<L>
   }
 
   /** The value of one series; of a histogram, the number of values. Undefined if there is no such series. */

@@ -54,11 +54,11 @@ export function createHandlerSeries({ registry, handlers, namespaces }: SeriesCo
     },
     handlerFinished({ handler, object, outcome, durationMs }) {
       const known = labelsOf(handler, object)
-      calls.labels({ ...known, outcome }).add()
+      calls.labels({ ...known, outcome }).inc()
       durations.labels(known).observe(durationMs / 1000)
     },
-    daemonStarted: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).add(1),
-    daemonStopped: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).add(-1),
+    daemonStarted: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).inc(),
+    daemonStopped: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).dec(),
     timerFired({ object, handler, latenessMs }) {
       const { resource, handler: id } = daemonLabels(object, handler)
       lateness.labels({ resource, handler: id }).observe(latenessMs / 1000)

@@ -33,9 +33,9 @@ export function createRequestSeries({ registry }: SeriesContext): Observer {
     },
     requestFinished({ method, code: status, durationMs, purpose, resource }) {
       const code = status === undefined ? noResponse : String(status)
-      requests.labels({ code, method, host }).add()
+      requests.labels({ code, method, host }).inc()
       durations.labels({ verb: method, host }).observe(durationMs / 1000)
-      purposes.labels({ purpose, resource: resource === undefined ? '' : resourceLabel(resource), code }).add()
+      purposes.labels({ purpose, resource: resource === undefined ? '' : resourceLabel(resource), code }).inc()
     },
   }
 }
