@@ -160,12 +160,14 @@ test('the chart has the objects with values to switch each of them off, and keep
   const operator = withWebhooks()
   const { plan } = await planOf(operator, { withMetrics: true })
   const files = createChart(operator, plan, { version: '1.0.0' })
-  expect(files.get('templates/servicemonitor.yaml')).toContain('{{- if .Values.metrics.serviceMonitor.enabled }}')
-  expect(files.get('templates/grafana-dashboard.yaml')).toContain('{{- if .Values.metrics.grafanaDashboard.enabled }}')
+  expect(files.get('templates/servicemonitor.yaml')).toContain('{{- if .Values.monitoring.serviceMonitor.enabled }}')
+  expect(files.get('templates/grafana-dashboard.yaml')).toContain(
+    '{{- if .Values.monitoring.grafanaDashboard.enabled }}',
+  )
   // The braces of an alert's text are for Prometheus, not for Helm.
   expect(files.get('templates/prometheusrule.yaml')).toContain('{{ "{{" }} $labels.resource }}')
   const [values] = parseYaml(files.get('values.yaml')!) as Tree[]
-  expect(values!['metrics']).toMatchObject({
+  expect(values!['monitoring']).toMatchObject({
     labels: {},
     serviceMonitor: { enabled: true, tlsConfig: { insecureSkipVerify: true } },
     prometheusRule: { enabled: true },

@@ -4,15 +4,20 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
-import { Operator } from 'kopf'
+import { ConnectionInfo, Operator } from 'kopf'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { draft } from '../../src/cli/deployment/draft.ts'
+import { discoverForPlan } from '../../src/cli/deployment/known-resources.ts'
+import { render } from '../../src/cli/deployment/render.ts'
 import { createHttpsTransport, type HttpsTransport } from '../../src/client/http/transport.ts'
 import { createSession } from '../../src/client/session.ts'
 import { AccessReviews } from '../../src/serving/access-reviews.ts'
 import { type Clock, systemClock } from '../../src/util/async/clock.ts'
 import { CertificateAuthority } from '../../src/util/certificates.ts'
 import type { Transport } from '../../src/util/transport.ts'
+import { parseYaml } from '../../src/util/yaml.ts'
 import { connectionTo, useStage } from '../activities/activity-support.ts'
+import type { Tree } from '../support/answers.ts'
 import { useCluster } from '../support/cluster.ts'
 import { eventually, expectStatus } from '../support/expectations.ts'
 import { ManualClock } from '../support/manual-clock.ts'
@@ -139,6 +144,51 @@ test.each([
   const { url, reviews } = await serve()
   expect((await scrape(new URL(path, url), { method, token: scraper })).status).toBe(status)
   expect(reviews('token')).toBe(0)
+})
+
+interface PrintedRole {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly rules: readonly Tree[]
+}
+
+/** The rules of the roles that `kopf manifests --with-metrics` prints, by the name of the role. */
+async function printedRules(kopf: Operator): Promise<Record<string, readonly Tree[]>> {
+  const args = { installNamespace: cluster.namespace, name: 'printed', withMetrics: true }
+  const { plan } = draft(kopf, {
+    ...args,
+    folder: '',
+    scope: { namespaces: [cluster.namespace] },
+    peering: { standalone: true },
+    resources: await discoverForPlan(kopf, {}),
+    grants: [],
+    calls: { clear: [], unclear: [], unread: [] },
+  })
+  const objects = parseYaml(render(kopf, plan, args)) as PrintedRole[]
+  const roles = objects.filter(({ kind }) => kind === 'ClusterRole' || kind === 'Role')
+  return Object.fromEntries(roles.map(({ kind, metadata, rules }) => [`${kind} ${metadata.name}`, rules]))
+}
+
+test('the printed permissions are enough for an operator that serves metrics, and for its scraper', async () => {
+  const kopf = new Operator({ settings: { metrics: { address: nowhere }, scanning: { disabled: true } } })
+  kopf.on.event('configmaps', () => {})
+  const rules = await printedRules(kopf)
+  const [token, reader] = [await tokenOf('printed'), await tokenOf('printed-reader')]
+  const grants = [
+    { to: ['account:printed'], rules: rules['ClusterRole printed-access-reviews']! },
+    { to: ['account:printed'], rules: rules['Role printed']!, namespace: cluster.namespace },
+    { to: ['account:printed-reader'], rules: rules['ClusterRole printed-metrics-reader']! },
+  ] as const
+  for (const one of grants) await grant(cluster, one)
+  const user = `system:serviceaccount:${cluster.namespace}:printed`
+  const resourceAttributes = { group: 'authorization.k8s.io', resource: 'subjectaccessreviews', verb: 'create' }
+  await untilAllowed(cluster, { user, resourceAttributes })
+  await untilAllowed(cluster, { user: `${user}-reader`, nonResourceAttributes: { path: '/metrics', verb: 'get' } })
+  const connection = new ConnectionInfo({ server: cluster.url, caData: cluster.caPem, token })
+  await stage.start(kopf, { connection, namespaces: [cluster.namespace], standalone: true })
+  const url = metricsAddressIn(stage.logs)
+  expect((await scrape(url, { token: reader })).status).toBe(200)
+  expect((await scrape(url, { token: stranger })).status).toBe(403)
 })
 
 test('an operator that may not create reviews answers 500, and its log says which permission is missing', async () => {

@@ -38,7 +38,7 @@ export interface PlannedEndpoint {
   readonly port: number
 }
 
-export interface PlannedPort {
+interface PlannedPort {
   readonly port: number
   /** The comment in the NetworkPolicy: for which clients the port is open. */
   readonly clients: string

@@ -47,9 +47,9 @@ const filesByKind: Readonly<Record<string, TemplateFile>> = {
   NetworkPolicy: { file: 'networkpolicy.yaml', condition: '.Values.networkPolicy.enabled' },
   Service: { file: 'service.yaml' },
   Deployment: { file: 'deployment.yaml' },
-  ServiceMonitor: { file: 'servicemonitor.yaml', condition: '.Values.metrics.serviceMonitor.enabled' },
-  PrometheusRule: { file: 'prometheusrule.yaml', condition: '.Values.metrics.prometheusRule.enabled' },
-  ConfigMap: { file: 'grafana-dashboard.yaml', condition: '.Values.metrics.grafanaDashboard.enabled' },
+  ServiceMonitor: { file: 'servicemonitor.yaml', condition: '.Values.monitoring.serviceMonitor.enabled' },
+  PrometheusRule: { file: 'prometheusrule.yaml', condition: '.Values.monitoring.prometheusRule.enabled' },
+  ConfigMap: { file: 'grafana-dashboard.yaml', condition: '.Values.monitoring.grafanaDashboard.enabled' },
   PodDisruptionBudget: { file: 'poddisruptionbudget.yaml', condition: isReplicated },
 }
 
@@ -104,13 +104,13 @@ function writeMetadata(
   const labels = {
     ...template.yaml(`include "${plan.name}.labels" .`),
     ...Object.fromEntries(own),
-    ...(isSelected && { [template.optional('metrics.labels')]: null }),
+    ...(isSelected && { [template.optional('monitoring.labels')]: null }),
   }
   return { name, ...(namespace !== undefined && { namespace: home }), labels }
 }
 
 function writeServiceMonitor(template: TemplateText, { spec, ...rest }: WrittenServiceMonitor): object {
-  const tlsConfig = template.yaml('toYaml .Values.metrics.serviceMonitor.tlsConfig')
+  const tlsConfig = template.yaml('toYaml .Values.monitoring.serviceMonitor.tlsConfig')
   return { ...rest, spec: { ...spec, endpoints: spec.endpoints.map((endpoint) => ({ ...endpoint, tlsConfig })) } }
 }
 

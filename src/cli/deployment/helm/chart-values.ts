@@ -66,7 +66,7 @@ export function listValues(plan: DeploymentPlan, defaults: WorkloadDefaults, par
         },
       },
     }),
-    ...(plan.endpoints.some(({ name }) => name === 'metrics') && { metrics: { group: metricsValues() } }),
+    ...(plan.endpoints.some(({ name }) => name === 'metrics') && { monitoring: { group: monitoringValues() } }),
     ...(parts.hasCrds && { crds: { group: crdValues() } }),
   }
 }
@@ -136,7 +136,7 @@ function podValues({ podSecurityContext }: WorkloadDefaults): ChartValues {
   }
 }
 
-function metricsValues(): ChartValues {
+function monitoringValues(): ChartValues {
   const enabled = (comment: string): ChartValue => ({ value: true, comment, schema: flag })
   return {
     labels: {
