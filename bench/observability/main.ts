@@ -43,6 +43,8 @@ const address = 'http://127.0.0.1:18970'
 /** The first row is what the others are compared with. Further features add a row here. */
 const rows: Readonly<Record<string, Row>> = {
   off: { title: 'metrics off', settings: {} },
+  // The same again: its difference is the noise of the machine.
+  again: { title: 'metrics off, again', settings: {} },
   on: { title: 'metrics on', settings: { metrics: { address } } },
   scraped: {
     title: 'metrics on, scraped every second',

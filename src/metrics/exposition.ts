@@ -96,7 +96,7 @@ function withBound({ labels, bound }: MetricSample, format: (bound: number) => s
   return `{${labels}${labels === '' ? '' : ','}le="${format(bound)}"}`
 }
 
-export function formatNumber(value: number): string {
+function formatNumber(value: number): string {
   if (Number.isFinite(value)) return String(value)
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
 }
@@ -115,7 +115,7 @@ function escapeLabel(text: string): string {
 }
 
 /** The label values of other libraries are written as they are; ours are escaped here. */
-export function formatLabels(names: readonly string[], values: readonly string[]): string {
+function formatLabels(names: readonly string[], values: readonly string[]): string {
   return names.map((name, index) => `${name}="${escapeLabel(values[index]!)}"`).join(',')
 }
 

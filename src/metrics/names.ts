@@ -11,7 +11,7 @@ const maxLabels = 20
 const maxBuckets = 200
 
 /** The beginnings of names that belong to the framework. */
-export const reservedPrefixes = [
+const reservedPrefixes = [
   'kopf_',
   'controller_runtime_',
   'workqueue_',

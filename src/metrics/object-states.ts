@@ -44,7 +44,7 @@ export interface ObjectStatesOptions {
   readonly onRemoved?: (object: ObservedObject) => void
 }
 
-export interface HandledObject {
+interface HandledObject {
   /** The time since the first change that was not handled. */
   readonly elapsedMs: number
   /** Whether a change handler or a reconciler was called since then. */
