@@ -3,6 +3,7 @@
  * name of the user.
  */
 import { createCollectedPatch } from '../handlers/results.ts'
+import { toRef } from '../journal/journal.ts'
 import { hasFinalizer, isDeletionOngoing, removeFinalizer } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { formatResource } from '../kube/resources/selectors.ts'
@@ -16,7 +17,7 @@ import { toSafeLine } from '../util/log/error-text.ts'
 import { DashboardProblem, invalidRequest, notAllowed } from './problem.ts'
 import type { ActionName, ActionResult, ObjectRef } from './protocol.ts'
 import type { Viewer } from './viewer.ts'
-import { toObjectRef, type ViewSource } from './views/source.ts'
+import type { ViewSource } from './views/source.ts'
 
 const actionNames: readonly ActionName[] = ['retry', 'reconcile', 'release']
 
@@ -142,7 +143,7 @@ async function release(context: ReconcilingContext, object: WatchedObject): Prom
 
 function record({ run }: ViewSource, object: WatchedObject, action: ActionName, viewer: Viewer): void {
   const user = toSafeLine(viewer.name.slice(0, 200))
-  run.journal?.recordAction(toObjectRef(observedObject(object)), action, user)
+  run.journal?.recordAction(toRef(observedObject(object)), action, user)
   const logger = objectLogger(run.context()!, object.body)
   logger.info(
     `The user "${user}" of the dashboard has asked for "${action}" (${formatResource(object.served.resource)}).`,

@@ -16,7 +16,7 @@
 
 import type { ActionName, JournalEntry, ObjectRef } from '../journal/entries.ts'
 
-export type { ActionName, FieldChange, JournalContent, JournalEntry, ObjectRef } from '../journal/entries.ts'
+export type { ActionName, FieldChange, JournalEntry, ObjectRef } from '../journal/entries.ts'
 
 /** The views that `api/views` and `api/stream` serve. */
 export interface Views {

@@ -21,7 +21,7 @@ const maxSlowest = 5
 const maxRecentReviews = 50
 const maxMessageLength = 1000
 
-export interface SlowCall {
+interface SlowCall {
   readonly object: ObservedObject
   readonly durationMs: number
 }

@@ -171,7 +171,7 @@ export class ObjectRings<E extends object> {
 }
 
 /** The memory of plain data: two bytes per character, and a fixed size per value. */
-export function estimateBytes(value: unknown): number {
+function estimateBytes(value: unknown): number {
   let bytes = 0
   const pending: unknown[] = [value]
   while (pending.length > 0) {

@@ -1,10 +1,11 @@
 /** One row about an object, for the lists of objects and the page of one object. */
 
+import { toRef } from '../../journal/journal.ts'
 import { observedObject } from '../../objects/context.ts'
 import type { WatchedObject } from '../../objects/state/watched-object.ts'
 import type { ObjectRecord } from '../object-facts.ts'
 import type { ObjectRow, ObjectState } from '../protocol.ts'
-import { stateOf, toObjectRef, type ViewSource } from './source.ts'
+import { stateOf, type ViewSource } from './source.ts'
 
 const maxWhyLength = 200
 
@@ -15,7 +16,7 @@ export function toObjectRow(source: ViewSource, object: WatchedObject): ObjectRo
   const nextAtMs = nextAt(source, object, facts)
   const why = whyOf(state, facts)
   return {
-    ...toObjectRef(observed),
+    ...toRef(observed),
     state,
     ...(why !== undefined && { why: why.length > maxWhyLength ? `${why.slice(0, maxWhyLength - 1)}…` : why }),
     ...(facts?.changedAtMs !== undefined && { changedAtMs: facts.changedAtMs }),

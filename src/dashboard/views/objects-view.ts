@@ -16,7 +16,7 @@ const defaultRows = 50
 const maxOffset = 1_000_000
 const maxNamespaces = 1000
 
-export const stateRanks: Readonly<Record<ObjectState, number>> = {
+const stateRanks: Readonly<Record<ObjectState, number>> = {
   failed: 0,
   retrying: 1,
   handling: 2,

@@ -1,9 +1,11 @@
 /** Everything that fails now, in words, with what to do. Pure apart from reading the run. */
+
+import { toRef } from '../../journal/journal.ts'
 import { formatResource } from '../../kube/resources/selectors.ts'
 import type { ObservedObject } from '../../observer.ts'
 import type { ObjectRecord } from '../object-facts.ts'
 import type { ObjectState, Problem, ProblemsView } from '../protocol.ts'
-import { stateOf, toObjectRef, type ViewRequest, type ViewSource, viewQueue } from './source.ts'
+import { stateOf, type ViewRequest, type ViewSource, viewQueue } from './source.ts'
 import { isVisible, type Scopes, scopesOf } from './tables.ts'
 
 const maxObjects = 20
@@ -40,7 +42,7 @@ function toProblem({ sinceMs, ...text }: ProblemText, objects: readonly Observed
   return {
     ...text,
     ...(sinceMs !== undefined && { sinceMs }),
-    objects: objects.slice(0, maxObjects).map(toObjectRef),
+    objects: objects.slice(0, maxObjects).map(toRef),
     moreObjects: Math.max(0, objects.length - maxObjects),
   }
 }

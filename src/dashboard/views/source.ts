@@ -116,15 +116,6 @@ export class Slices {
   }
 }
 
-export function toObjectRef({ resource, namespace, name, uid }: ObservedObject): ObjectRef {
-  return {
-    resource: formatResource(resource),
-    ...(namespace !== undefined && { namespace }),
-    name,
-    ...(uid !== undefined && { uid }),
-  }
-}
-
 export function viewQueue({ run }: ViewSource): OverviewView['queue'] {
   const queue = run.context()?.queue
   if (queue === undefined) return { waiting: 0, active: 0, longestWaitSeconds: 0 }

@@ -1,4 +1,6 @@
 /** The views of handlers, requests and webhooks: tables of the statistics. */
+
+import { toRef } from '../../journal/journal.ts'
 import { formatResource } from '../../kube/resources/selectors.ts'
 import { allHandlers } from '../../objects/state/served-resource.ts'
 import type { ObservedObject } from '../../observer.ts'
@@ -6,7 +8,7 @@ import { round } from '../durations.ts'
 import type { HandlerRow, HandlersView, RequestsView, WebhooksView } from '../protocol.ts'
 import type { HandlerNumbers } from '../statistics.ts'
 import { isInScope, type ViewerScope } from '../viewer.ts'
-import { scopeOf, toObjectRef, type ViewRequest, type ViewSource } from './source.ts'
+import { scopeOf, type ViewRequest, type ViewSource } from './source.ts'
 
 /** Where the viewer may list objects, by resource. */
 export type Scopes = ReadonlyMap<string, ViewerScope>
@@ -51,7 +53,7 @@ function toHandlerRow(numbers: HandlerNumbers, scopes: Scopes): HandlerRow {
     ...durations.percentiles,
     slowest: slowest
       .filter(({ object }) => isVisible(scopes, object))
-      .map(({ object, durationMs }) => ({ ...toObjectRef(object), durationMs: round(durationMs) })),
+      .map(({ object, durationMs }) => ({ ...toRef(object), durationMs: round(durationMs) })),
     ...(isShown && { lastError: lastError.message, lastErrorAtMs: lastError.atMs }),
   }
 }
