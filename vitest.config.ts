@@ -49,7 +49,7 @@ const config: ViteUserConfig = defineConfig({
           name: 'real',
           include: [
             'test/api-server/{conformance,real}/**/*.test.ts',
-            'test/{handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,metrics,reconciling,examples,cookbook,hostile,real}/**/*.test.ts',
+            'test/{handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,metrics,reconciling,tracing,examples,cookbook,hostile,real}/**/*.test.ts',
             'test/cli/dashboard-command.test.ts',
             'test/dashboard/{journal,dashboard-*}.test.ts',
             'test/testing/{test-cluster,test-cluster-waits,test-cluster-manifests}.test.ts',

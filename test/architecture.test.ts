@@ -30,6 +30,7 @@ const layers: readonly (readonly string[])[] = [
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ],
   ['rbac'],
@@ -193,6 +194,7 @@ test('features do not import each other', () => {
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ])
 })

@@ -61,6 +61,14 @@ export async function reviewAdmission(
   const warnings: unknown[] = []
   const args = admissionArgs(source, request, info)
   const handlers = selectMatching(reviewing.handlersFor(resource).admission, { source, request, info, args })
+  reviewing.tracing?.spans?.reviewing({
+    resource,
+    name: source.body.metadata?.name ?? request.name ?? '',
+    namespace: resource.namespaced ? request.namespace : undefined,
+    operation: request.operation,
+    isDryRun: request.dryRun,
+    handlers: handlers.map(({ id }) => id),
+  })
   const options = { ...reviewing, logger: source.logger, object: () => toObserved(resource, source.body) }
   const called = await withAnySignal(
     [reviewing.signal],

@@ -46,7 +46,7 @@ export function createReview(context: Context, options: CreateReviewOptions): We
     if (!indexed.isOpen) await indexed.wait(info.signal)
     return reviewAdmission(onDenied === undefined ? reviewing : { ...reviewing, onDenied }, review, info)
   }
-  return async (review, info = {}) => {
+  const respond: WebhookFn = async (review, info = {}) => {
     const { observer } = context
     if (observer?.reviewStarted === undefined && observer?.reviewAnswered === undefined) {
       return answer(review, info, undefined)
@@ -61,6 +61,17 @@ export function createReview(context: Context, options: CreateReviewOptions): We
       throw error
     }
   }
+  return (review, info = {}) => {
+    const { spans } = context.tracing
+    if (spans === undefined) return respond(review, info)
+    const type = isConversionReview(review) ? 'conversion' : 'admission'
+    return spans.review({ type, headers: info.headers }, async () => respond(review, info), allowedOf)
+  }
+}
+
+/** Undefined for conversions. */
+function allowedOf(response: object): boolean | undefined {
+  return (response as { readonly response?: { readonly allowed?: boolean } }).response?.allowed
 }
 
 /** Reports one review to the observer. */
@@ -83,8 +94,7 @@ class ReviewReport {
   }
 
   answered(answer: object): object {
-    const { allowed } = (answer as { readonly response?: { readonly allowed?: boolean } }).response ?? {}
-    this.#report(allowed, 200)
+    this.#report(allowedOf(answer), 200)
     return answer
   }
 
@@ -119,6 +129,7 @@ function toReviewContext(context: Context, { registry, discovery, watchdog }: Cr
     signal: writesSignal,
     watch: watchdog.watchOf(),
     observer: context.observer,
+    tracing: context.tracing,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     resources: () => reviewed(discovery.resources),
     handlersFor: (resource) => registry.handlersFor(resource),
@@ -151,6 +162,7 @@ function toConversionContext(
     signal: writesSignal,
     watch: watchdog.watchOf(),
     observer: context.observer,
+    tracing: context.tracing,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     // Handlers of all versions of the resource: the version of a conversion may be stored, but no longer served.
     conversionsFor: (group, kind) => {

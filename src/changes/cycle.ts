@@ -331,7 +331,9 @@ export class Cycle implements CollectedPatch {
       return this.#subhandlerCalls({ cause, seen: progress.seen }, family).run(declared)
     })
     const seen = this.#seen()
-    const steps = new Steps({ id: handler.id, body, journal: this.#journalOf(progress, family), names: children.names })
+    const { tracing } = call
+    const journal = this.#journalOf(progress, family)
+    const steps = new Steps({ id: handler.id, body, journal, names: children.names, tracing })
     const called = callHandler(call, handler, {
       start: { ...progress, isRepeated },
       body: () => seen().body,

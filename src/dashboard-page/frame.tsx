@@ -19,13 +19,13 @@ import { goTo, route, toHash, type ViewAddress } from './route.ts'
 import { logOut } from './session.ts'
 import { nextTheme, theme } from './theme.ts'
 
-interface Entry {
+interface ViewEntry {
   readonly view: Exclude<ViewName, 'object'>
   readonly title: string
   readonly key: string
 }
 
-const entries: readonly Entry[] = [
+const entries: readonly ViewEntry[] = [
   { view: 'overview', title: 'Overview', key: 'v' },
   { view: 'objects', title: 'Objects', key: 'o' },
   { view: 'handlers', title: 'Handlers', key: 'h' },

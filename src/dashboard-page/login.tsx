@@ -4,16 +4,16 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Icon } from './parts/icons.tsx'
 import { logIn, type SessionState, toMessage } from './session.ts'
 
-type Reason = Extract<SessionState, { type: 'login' }>['reason']
+type LoginReason = Extract<SessionState, { type: 'login' }>['reason']
 
-const headings: Readonly<Record<Reason, string>> = {
+const headings: Readonly<Record<LoginReason, string>> = {
   first: 'Log in to the dashboard',
   expired: 'Your session has ended',
   'logged-out': 'You are logged out',
   code: 'This login address is not valid',
 }
 
-const explanations: Readonly<Record<Reason, string>> = {
+const explanations: Readonly<Record<LoginReason, string>> = {
   first: '',
   expired:
     'The session ends 15 minutes after the last request, or when the token is revoked. Log in to continue where you were.',
@@ -21,7 +21,7 @@ const explanations: Readonly<Record<Reason, string>> = {
   code: 'The code in the address is used or too old. The operator prints a new one at its start; in kopf dev, press o.',
 }
 
-export function Login(props: { readonly reason: Reason; readonly message: string | undefined }): JSX.Element {
+export function Login(props: { readonly reason: LoginReason; readonly message: string | undefined }): JSX.Element {
   const { reason, message } = props
   const [problem, setProblem] = useState(message)
   const [isBusy, setBusy] = useState(false)

@@ -12,7 +12,7 @@ const views: readonly ViewName[] = ['overview', 'objects', 'object', 'handlers',
 export const route = signal<ViewAddress>(parseRoute(''))
 
 /** Unknown views lead to the overview: the address may come from a link that another version has written. */
-export function parseRoute(hash: string): ViewAddress {
+function parseRoute(hash: string): ViewAddress {
   const [path = '', search = ''] = hash.replace(/^#?\/?/, '').split('?')
   const view = views.find((name) => name === path) ?? 'overview'
   return { view, query: Object.fromEntries(new URLSearchParams(search)) }

@@ -24,7 +24,7 @@ import {
   toError,
 } from '../serving/endpoint.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { Clock } from '../util/async/clock.ts'
+import { type Clock, systemClock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { LimitedWarnings } from '../util/log/limited-warnings.ts'
 import type { Logger } from '../util/log/log.ts'
@@ -106,7 +106,8 @@ class MetricsServer {
 
   constructor(address: ServingAddress, { metrics, session, clock, logger, signal }: MetricsSources) {
     this.#address = address
-    this.#renderings = new Renderings(metrics, { clock, signal })
+    // Rendering takes real time, also if the clock of the operator skips time in tests.
+    this.#renderings = new Renderings(metrics, { clock: systemClock, signal })
     this.#warnings = new LimitedWarnings(clock, logger)
     this.#reviews = address.scheme === 'https' ? new AccessReviews({ session, clock, signal }) : undefined
   }

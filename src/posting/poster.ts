@@ -11,6 +11,7 @@ import type { Clock } from '../util/async/clock.ts'
 import { createSharedController } from '../util/async/shared-signal.ts'
 import type { Logger, LogLevel } from '../util/log/log.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
+import { runDetached } from '../util/tracing/open-telemetry.ts'
 import { type AggregatedEvent, EventAggregation, TokenBuckets, toObjectKey } from './event-aggregation.ts'
 import { type EventContent, truncateContent } from './event-body.ts'
 import { EventWriter } from './event-writer.ts'
@@ -190,7 +191,8 @@ class BackgroundPoster implements Poster {
       if (this.#busy.has(aggregated.objectKey)) continue
       this.#waiting.delete(aggregated)
       this.#busy.add(aggregated.objectKey)
-      this.#track(this.#postNext(aggregated, this.#running!))
+      // A request about the event is no part of the handler call that has recorded it.
+      this.#track(runDetached(() => this.#postNext(aggregated, this.#running!)))
     }
     if (this.#waiting.size === 0) this.#isOverflowing = false
   }

@@ -51,6 +51,7 @@ import { ChildrenIndex } from '../reconciling/sources/children-index.ts'
 import type { Settings } from '../settings/settings.ts'
 import { StepKeys } from '../steps/step-keys.ts'
 import { StepSecret, stepSecretName } from '../steps/step-secret.ts'
+import { OperatorTracing } from '../tracing/operator-tracing.ts'
 import { type Clock, monotonicNow, systemClock } from '../util/async/clock.ts'
 import { Latch } from '../util/async/latch.ts'
 import type { TaskGroup } from '../util/async/task-group.ts'
@@ -68,6 +69,7 @@ import {
   toLogSink,
 } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 import { Pause } from '../watching/pause.ts'
 import { WorkerPool } from '../workers/pool.ts'
 import { Observers } from './observers.ts'
@@ -117,6 +119,7 @@ export interface Base {
   readonly logger: Logger
   readonly observers: Observers
   readonly observer: Observer
+  readonly tracing: Tracing
   readonly watchdog: Watchdog
   readonly pause: Pause
   readonly health: Health
@@ -147,6 +150,11 @@ export function createBase({
   const observers = new Observers(logger)
   if (options.observer !== undefined) observers.add(options.observer)
   const observer = observers.all
+  const tracing = new OperatorTracing({
+    settings: settings.tracing,
+    logger,
+    server: () => transport.info?.server,
+  })
   const watchdog = new Watchdog({ clock, observer, signal: end.signal })
   const pause = new Pause()
   const health = new Health(clock, { lagMs: () => watchdog.lagMs, pause })
@@ -167,9 +175,10 @@ export function createBase({
     metrics: definition.metrics,
     workers,
     observer,
+    tracing,
     client: () => createOperatorClient(discovery, sessions.common, { namespace: undefined, signal: end.signal }),
   })
-  const transport = new AuthenticatedTransport({
+  const transport: AuthenticatedTransport = new AuthenticatedTransport({
     transport: options.transport,
     login: createLogin(options.connection, activities),
     networking: settings.networking,
@@ -197,6 +206,7 @@ export function createBase({
     networking: settings.networking,
     clock,
     observer,
+    tracing,
     signal: end.signal,
   })
   const selectors = [...registry.selectors(), ...peeringSelectors(settings.peering)]
@@ -208,6 +218,7 @@ export function createBase({
     logger,
     observers,
     observer,
+    tracing,
     watchdog,
     pause,
     health,
@@ -396,6 +407,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     queue,
     timers: new TimerQueue<WatchedObject>(clock, (object) => queue.put(object, { type: 'wake' }), stopping),
     observer,
+    tracing: base.tracing,
     catchUp: listensToCatchUp ? new CatchUp(observer, features) : undefined,
     features,
     served: new ServedResources(),

@@ -8,6 +8,7 @@ import { mirrorToOpenTelemetry } from '../metrics/opentelemetry.ts'
 import { startOperatorMetrics } from '../metrics/operator/operator-metrics.ts'
 import type { Context } from '../objects/context.ts'
 import type { ServedResource } from '../objects/state/served-resource.ts'
+import { currentSpan, type SpanIds } from '../util/tracing/open-telemetry.ts'
 import type { Base, OperatorDefinition } from './bootstrap.ts'
 
 export interface RunningMetrics {
@@ -31,6 +32,7 @@ export function startMetrics({ base, definition }: StartMetricsOptions): Running
   const stopMirror = mirrorToOpenTelemetry(registry, { logger })
   if (settings.metrics.address === null && stopMirror === undefined) return undefined
   let context: Pick<Context, 'served' | 'leadership'> | undefined
+  registry.traceSource = sampledSpan
   registry.foreign = new ForeignMetrics({ registry: () => settings.metrics.registry, clock, logger })
   const series = startOperatorMetrics({
     registry,
@@ -51,6 +53,12 @@ export function startMetrics({ base, definition }: StartMetricsOptions): Running
       series.stop()
     },
   }
+}
+
+/** An exemplar refers only to a trace that is recorded. */
+function sampledSpan(): SpanIds | undefined {
+  const span = currentSpan()
+  return span?.isSampled ? span : undefined
 }
 
 function countObjects({ resource, objects }: ServedResource): { readonly resource: Resource; readonly count: number } {

@@ -13,6 +13,7 @@ import { type Clock, type Occupation, systemClock } from '../util/async/clock.ts
 import { TaskGroup } from '../util/async/task-group.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { packageVersion } from '../util/process/package-files.ts'
+import { runDetached } from '../util/tracing/open-telemetry.ts'
 import { type Assembly, assemble, type Base, createBase, type Lifetimes, type OperatorDefinition } from './bootstrap.ts'
 import { type RunningMetrics, startMetrics } from './metrics.ts'
 import { dashboardKey, type RunningDashboard, type RunningOperator, type RunOptions, sessionKey } from './options.ts'
@@ -26,7 +27,8 @@ export async function startOperator(definition: OperatorDefinition, options: Run
   attendClock(run, options.clock)
   const over = options.clock?.attend?.('start')
   try {
-    await run.start()
+    // Watches and Leases of the operator are no part of the work that starts it, such as a handler of another operator.
+    await runDetached(() => run.start())
   } finally {
     over?.()
   }

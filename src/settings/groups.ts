@@ -137,10 +137,16 @@ interface MetricsSettings {
    */
   registry: ForeignRegistry | null
   /**
-   * Whether the series about handlers have the label `namespace`. At most 200 namespaces have separate series; the others
-   * are counted as `other`. Default: false.
+   * Whether the series about handlers have the label `namespace`. At most 200 namespaces have their own series; the others are
+   * counted as `other`. Default: false.
    */
   namespaces: boolean
+}
+
+/** Spans of OpenTelemetry. They exist only if the process of the operator registers a tracer provider. */
+interface TracingSettings {
+  /** Whether the operator creates spans. Read at each use. Default: true. */
+  enabled: boolean
 }
 
 /** Peering: operators that handle the same objects pause for each other. Read at the start, after the startup handlers. */
@@ -413,6 +419,8 @@ export interface Settings {
   readonly dashboard: DashboardSettings
   /** The operator's metrics. */
   readonly metrics: MetricsSettings
+  /** Spans of OpenTelemetry. */
+  readonly tracing: TracingSettings
   /** Peering: operators that handle the same objects pause for each other. */
   readonly peering: PeeringSettings
   /** Leader election among several replicas of one operator. */

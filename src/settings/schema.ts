@@ -57,6 +57,9 @@ export const settingSpecs: SettingSpecs = {
     reportingInstance: setting(text, 'dev'),
     eventNamePrefix: setting(text, 'kopf-event-'),
   },
+  tracing: {
+    enabled: setting(flag, true),
+  },
   logging: {
     frameworkLevel: setting(orNull(oneOf('debug', 'info', 'warn', 'error')), null),
   },

@@ -1,6 +1,6 @@
 /** One object: its state, what happens next and why, its history, its children, events and log, and what the user may do. */
 import type { JSX } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { LogRow, ObjectView } from '../../dashboard/protocol.ts'
 import { useLive } from '../live.ts'
 import { Dialog, PageTitle, Panel, Placeholder } from '../parts/containers.tsx'
@@ -120,6 +120,9 @@ function Timeline({ view }: { readonly view: ObjectView }): JSX.Element {
 /** Shows the test before it is copied. Without access to the clipboard, the user can select it. */
 function SnippetDialog({ text, onClose }: { readonly text: string; readonly onClose: () => void }): JSX.Element {
   const [shown] = useState(text)
+  const area = useRef<HTMLTextAreaElement>(null)
+  // Browsers put the cursor behind the text and scroll there.
+  useEffect(() => area.current!.setSelectionRange(0, 0), [])
   const [result, setResult] = useState('')
   const copy = async () => {
     try {
@@ -134,7 +137,7 @@ function SnippetDialog({ text, onClose }: { readonly text: string; readonly onCl
       <p>
         Save it beside your operator, and run it with <code>node --test</code>. Values of Secrets are not part of it.
       </p>
-      <textarea class="snippet" readOnly spellcheck={false} rows={20} aria-label="Test" value={shown} />
+      <textarea ref={area} class="snippet" readOnly spellcheck={false} rows={20} aria-label="Test" value={shown} />
       <form method="dialog" class="buttons">
         <span role="status">{result}</span>
         <button type="submit">Close</button>

@@ -76,16 +76,16 @@ function findChange(timeline: readonly JournalEntry[], call: CallEntry) {
   )
 }
 
-type Fields = Record<string, unknown>
+type PastFields = Record<string, unknown>
 
 interface PastState {
-  readonly body: Fields
+  readonly body: PastFields
   /** Paths of values that the journal has not, or not as a whole. */
   readonly missing: readonly string[]
 }
 
 function undoChanges(body: unknown, later: readonly JournalEntry[]): PastState {
-  const past = withoutNoise(structuredClone(body) as Fields)
+  const past = withoutNoise(structuredClone(body) as PastFields)
   const missing: string[] = []
   for (const entry of later.toReversed()) {
     if (entry.type !== 'state' && entry.type !== 'write') continue
@@ -95,11 +95,11 @@ function undoChanges(body: unknown, later: readonly JournalEntry[]): PastState {
   return { body: past, missing: [...new Set(missing)] }
 }
 
-/** Fields that a handler does not read, and that make the test long. */
-function withoutNoise(body: Fields): Fields {
-  const metadata = body['metadata'] as Fields | undefined
+/** PastFields that a handler does not read, and that make the test long. */
+function withoutNoise(body: PastFields): PastFields {
+  const metadata = body['metadata'] as PastFields | undefined
   for (const name of ['managedFields', 'resourceVersion', 'generation', 'selfLink']) delete metadata?.[name]
-  const annotations = (metadata?.['annotations'] ?? {}) as Fields
+  const annotations = (metadata?.['annotations'] ?? {}) as PastFields
   // The operator does not send JSON in annotations, such as the last handled state and the progress of handlers.
   for (const [name, value] of Object.entries(annotations))
     if (/^\[JSON, \d+/.test(String(value))) delete annotations[name]
@@ -108,7 +108,7 @@ function withoutNoise(body: Fields): Fields {
 }
 
 /** Only the fields that were different before, as the option `old` needs them. */
-function findOld(body: Fields, changes: readonly FieldChange[]): PastState {
+function findOld(body: PastFields, changes: readonly FieldChange[]): PastState {
   const old = structuredClone(body)
   const missing = changes.filter((change) => !undo(old, change)).map(({ path }) => path)
   const tops = new Set(changes.map(({ path }) => String(parsePath(path)?.[0])).filter((key) => key in old))
@@ -116,7 +116,7 @@ function findOld(body: Fields, changes: readonly FieldChange[]): PastState {
 }
 
 /** Returns whether the old value is known and was put into its place. */
-function undo(body: Fields, { operation, path, old }: FieldChange): boolean {
+function undo(body: PastFields, { operation, path, old }: FieldChange): boolean {
   const keys = parsePath(path)
   if (keys === undefined) return false
   const parent = keys.slice(0, -1).reduce<unknown>(memberOf, body)

@@ -91,7 +91,7 @@ function toGroup(entries: readonly JournalEntry[]): TimelineGroup {
   }
 }
 
-export function isFailure(entry: JournalEntry): boolean {
+function isFailure(entry: JournalEntry): boolean {
   if (entry.type === 'handler') return entry.outcome === 'failed' || entry.outcome === 'retrying'
   return entry.type === 'error' || (entry.type === 'event' && entry.eventType === 'Warning')
 }

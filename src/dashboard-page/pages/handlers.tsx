@@ -5,7 +5,7 @@ import { useLive } from '../live.ts'
 import { PageTitle, Panel, Placeholder } from '../parts/containers.tsx'
 import { countOf, formatCount, formatDuration } from '../parts/format.ts'
 import { Badge, ObjectLink, ResourceName } from '../parts/state.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { type SortableColumn, Table } from '../parts/table.tsx'
 import { Distance, Milliseconds } from '../parts/times.tsx'
 
 export function HandlersPage(): JSX.Element {
@@ -36,7 +36,7 @@ function keyOf({ id, type, resource }: HandlerRow): string {
   return `${type} ${id} ${resource}`
 }
 
-const columns: readonly Column<HandlerRow>[] = [
+const columns: readonly SortableColumn<HandlerRow>[] = [
   {
     name: 'Handler',
     cell: ({ id, type }) => (

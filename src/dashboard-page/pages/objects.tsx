@@ -10,12 +10,12 @@ import { stateMeanings, states, stateTones, stateWords } from '../parts/state.ts
 import { changeQuery, toSearch, type ViewAddress } from '../route.ts'
 import { ObjectRows, pageOf } from './object-rows.tsx'
 
-type Query = ViewAddress['query']
+type ListFilters = ViewAddress['query']
 
 /** Time without a key after which the text is used as a filter. */
 const typingMs = 200
 
-export function ObjectsPage({ query }: { readonly query: Query }): JSX.Element {
+export function ObjectsPage({ query }: { readonly query: ListFilters }): JSX.Element {
   const [first, setFirst] = useState(0)
   const filters = toSearch(query)
   useEffect(() => setFirst(0), [filters])
@@ -29,7 +29,13 @@ export function ObjectsPage({ query }: { readonly query: Query }): JSX.Element {
   )
 }
 
-function Filters({ query, data }: { readonly query: Query; readonly data: ObjectsView | undefined }): JSX.Element {
+function Filters({
+  query,
+  data,
+}: {
+  readonly query: ListFilters
+  readonly data: ObjectsView | undefined
+}): JSX.Element {
   const resources = data?.resources ?? []
   const namespaces = data?.namespaces ?? []
   return (
@@ -81,7 +87,7 @@ interface ChoiceProps {
   readonly name: string
   readonly all: string
   readonly values: readonly string[]
-  readonly query: Query
+  readonly query: ListFilters
 }
 
 function Choice({ label, name, all, values, query }: ChoiceProps): JSX.Element {
@@ -135,7 +141,7 @@ const orders: readonly (readonly [sort: string, label: string])[] = [
   ['name', 'By name'],
 ]
 
-function Sorting({ query }: { readonly query: Query }): JSX.Element {
+function Sorting({ query }: { readonly query: ListFilters }): JSX.Element {
   return (
     <label>
       <span class="hidden">Order</span>

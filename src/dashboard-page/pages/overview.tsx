@@ -7,7 +7,7 @@ import { countOf, formatBytes, formatCount, formatDuration } from '../parts/form
 import { Icon } from '../parts/icons.tsx'
 import { Tile } from '../parts/sparkline.tsx'
 import { Badge, ResourceName, StateBar, StateCounts, states, type Tone } from '../parts/state.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { type SortableColumn, Table } from '../parts/table.tsx'
 import { nowMs } from '../parts/times.tsx'
 import { toHash } from '../route.ts'
 
@@ -166,7 +166,7 @@ function Objects({ resources }: { readonly resources: readonly ResourceSummary[]
   )
 }
 
-const columns: readonly Column<ResourceSummary>[] = [
+const columns: readonly SortableColumn<ResourceSummary>[] = [
   {
     name: 'Resource',
     cell: ({ resource }) => (

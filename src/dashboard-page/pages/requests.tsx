@@ -5,7 +5,7 @@ import { useLive } from '../live.ts'
 import { PageTitle, Panel, Placeholder } from '../parts/containers.tsx'
 import { formatCount, formatRate } from '../parts/format.ts'
 import { Badge } from '../parts/state.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { type SortableColumn, Table } from '../parts/table.tsx'
 import { Milliseconds } from '../parts/times.tsx'
 
 export function RequestsPage(): JSX.Element {
@@ -46,7 +46,7 @@ function keyOf({ purpose, method, code }: RequestRow): string {
   return `${purpose} ${method} ${code}`
 }
 
-const columns: readonly Column<RequestRow>[] = [
+const columns: readonly SortableColumn<RequestRow>[] = [
   { name: 'Purpose', cell: ({ purpose }) => purpose, value: ({ purpose }) => purpose },
   { name: 'Method', cell: ({ method }) => <span class="mono">{method}</span>, value: ({ method }) => method },
   { name: 'Status', cell: ({ code }) => <Status code={code} />, value: ({ code }) => code },

@@ -5,11 +5,11 @@ import { useLive } from '../live.ts'
 import { PageTitle, Panel, Placeholder } from '../parts/containers.tsx'
 import { countOf, formatCount, formatDuration } from '../parts/format.ts'
 import { Badge, ResourceName } from '../parts/state.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { type SortableColumn, Table } from '../parts/table.tsx'
 import { ClockTime, Milliseconds } from '../parts/times.tsx'
 
-type Handler = WebhooksView['handlers'][number]
-type Review = WebhooksView['recent'][number]
+type WebhookRow = WebhooksView['handlers'][number]
+type ReviewRow = WebhooksView['recent'][number]
 
 export function WebhooksPage(): JSX.Element {
   const { data } = useLive('webhooks', '')
@@ -53,7 +53,7 @@ export function WebhooksPage(): JSX.Element {
   )
 }
 
-const columns: readonly Column<Handler>[] = [
+const columns: readonly SortableColumn<WebhookRow>[] = [
   {
     name: 'Handler',
     cell: ({ id, type }) => (
@@ -82,7 +82,7 @@ const columns: readonly Column<Handler>[] = [
   { name: 'p99', isNumber: true, cell: ({ p99Ms }) => <Milliseconds ms={p99Ms} />, value: ({ p99Ms }) => p99Ms },
 ]
 
-function ReviewItem({ review }: { readonly review: Review }): JSX.Element {
+function ReviewItem({ review }: { readonly review: ReviewRow }): JSX.Element {
   const { atMs, type, handler, resource, namespace, name, operation, allowed, message, durationMs } = review
   return (
     <li>
@@ -108,7 +108,7 @@ function Verdict({
   type,
   allowed,
 }: {
-  readonly type: Review['type']
+  readonly type: ReviewRow['type']
   readonly allowed: boolean | undefined
 }): JSX.Element {
   if (allowed === undefined) {

@@ -64,7 +64,7 @@ function positionOf(index: number, count: number): number {
 }
 
 /** The path of the line; empty for fewer than two values. */
-export function toLine(values: readonly number[], top: number): string {
+function toLine(values: readonly number[], top: number): string {
   if (values.length < 2) return ''
   const space = height - 3
   const points = values.map((value, index) => {

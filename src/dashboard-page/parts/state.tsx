@@ -99,7 +99,7 @@ export function ObjectLink(props: { readonly of: ObjectRef; readonly withResourc
   const { of, withResource = false } = props
   return (
     <a class="object-link" href={hashOf(of)}>
-      {withResource && <span class="muted">{splitResource(of.resource).plural} </span>}
+      {withResource && <span class="muted link-resource">{splitResource(of.resource).plural} </span>}
       {of.namespace !== undefined && <span class="muted">{of.namespace}/</span>}
       {of.name}
     </a>

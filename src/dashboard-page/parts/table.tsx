@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { Icon } from './icons.tsx'
 
-export interface Column<Row> {
+export interface SortableColumn<Row> {
   readonly name: string
   readonly cell: (row: Row) => ComponentChildren
   /** The value to sort by; absent: the column is not sorted. */
@@ -14,7 +14,7 @@ export interface Column<Row> {
 interface TableProps<Row> {
   readonly label: string
   readonly rows: readonly Row[]
-  readonly columns: readonly Column<Row>[]
+  readonly columns: readonly SortableColumn<Row>[]
   readonly keyOf: (row: Row) => string
   /** The name of the column to sort by at first, descending. Without it, rows keep their order. */
   readonly sortBy?: string
@@ -52,7 +52,7 @@ export function Table<Row>({ label, rows, columns, keyOf, sortBy }: TableProps<R
 }
 
 function HeaderCell<Row>(props: {
-  readonly column: Column<Row>
+  readonly column: SortableColumn<Row>
   readonly order: Order
   readonly onSort: (order: Order) => void
 }): JSX.Element {
@@ -82,7 +82,7 @@ function HeaderCell<Row>(props: {
 }
 
 /** Rows without a value are last in both directions. */
-function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: Order): readonly Row[] {
+function sortRows<Row>(rows: readonly Row[], columns: readonly SortableColumn<Row>[], order: Order): readonly Row[] {
   const read = columns.find(({ name }) => name === order.name)?.value
   if (read === undefined) return rows
   const sign = order.isDescending ? -1 : 1

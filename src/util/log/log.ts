@@ -4,6 +4,7 @@
  */
 import { KopfError } from '../../errors.ts'
 import { type Clock, systemClock } from '../async/clock.ts'
+import { currentSpan } from '../tracing/open-telemetry.ts'
 import { toJsonLine, toText } from './error-text.ts'
 import {
   formatRecord,
@@ -112,7 +113,8 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     log(record) {
       if (!isAtLeast(record.level, minimumLevel) || (!debug && isInternal(record))) return
       try {
-        write(formatRecord(record, clock.now(), { format, prefix, refkey }), record.level)
+        const span = format === 'json' ? currentSpan() : undefined
+        write(formatRecord(record, clock.now(), { format, prefix, refkey, span }), record.level)
       } catch {}
     },
   }

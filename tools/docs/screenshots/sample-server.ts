@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { sampleView } from './sample-views.ts'
+import { nowMs, sampleView } from './sample-views.ts'
 
 /** The policy of the dashboard. */
 const policy =
@@ -28,6 +28,8 @@ export async function serveSamples(folder: string, port = 0): Promise<{ readonly
 }
 
 function answer(folder: string, request: IncomingMessage, response: ServerResponse): void {
+  // The page corrects the difference between its clock and that of the operator.
+  response.setHeader('date', new Date(nowMs).toUTCString())
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
   const session = { user: 'developer', csrf: 'x', expiresAtMs: Date.now() + 900_000 }
   const view = searchParams.get('view') ?? ''

@@ -20,12 +20,12 @@ export interface HistoryArguments extends Omit<AccessArguments, 'namespace'> {
 }
 
 /** The object, as it was named on the command line. */
-export interface NamedTarget {
+export interface ExplainedTarget {
   readonly resource: string
   readonly name: string
 }
 
-export async function explainHistory(named: NamedTarget, args: HistoryArguments): Promise<void> {
+export async function explainHistory(named: ExplainedTarget, args: HistoryArguments): Promise<void> {
   const access: AccessArguments = withNamespace(args)
   await using way: OperatorAccess =
     args.url === undefined
@@ -46,7 +46,7 @@ function withNamespace({ namespace: _, operatorNamespace, ...args }: HistoryArgu
 
 async function readHistory(
   client: DashboardClient,
-  named: NamedTarget,
+  named: ExplainedTarget,
   given: string | undefined,
 ): Promise<ObjectView> {
   const signal = new AbortController().signal
@@ -78,7 +78,7 @@ function findResource(
 /** The namespace of the object with this name, if there is only one. */
 async function findNamespace(
   client: DashboardClient,
-  { resource, name }: NamedTarget,
+  { resource, name }: ExplainedTarget,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { rows } = await client.view('objects', { resource, text: name, limit: 200 }, signal)
