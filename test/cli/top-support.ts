@@ -4,7 +4,7 @@ import type { HandlerRow, ObjectRow, ObjectState, Sample } from '../../src/dashb
 
 export const nowMs: number = Date.UTC(2026, 10, 20, 3, 0, 0)
 
-export function states(counts: Partial<Record<ObjectState, number>>): Record<ObjectState, number> {
+function states(counts: Partial<Record<ObjectState, number>>): Record<ObjectState, number> {
   return { failed: 0, retrying: 0, handling: 0, waiting: 0, deleting: 0, handled: 0, ...counts }
 }
 

@@ -17,7 +17,7 @@ export const sortKeys: SortKeys = {
   objects: ['state', 'changed', 'errors', 'name'],
 }
 
-export interface TableView {
+interface TableView {
   readonly sort: string
   readonly isReversed: boolean
   /** The first row that is shown. */
