@@ -48,17 +48,23 @@ const scopeMs = 30_000
 const maxScopes = 200
 
 interface KnownScope {
-  readonly scope: Promise<ViewerScope>
+  /** Whether all namespaces are allowed. */
+  readonly isAll: Promise<boolean>
+  /** The answers about single namespaces. More are added when the operator sees objects in other namespaces. */
+  readonly namespaces: Map<string, Promise<boolean>>
   readonly untilMs: number
 }
 
 export class ReviewedViewer implements Viewer {
   readonly #user: ReviewedUser
-  readonly #reviews: AccessReviews
+  readonly #reviews: Pick<AccessReviews, 'isAllowed'>
   readonly #clock: Clock
   readonly #scopes = new LruMap<string, KnownScope>(maxScopes)
 
-  constructor(user: ReviewedUser, { reviews, clock }: { readonly reviews: AccessReviews; readonly clock: Clock }) {
+  constructor(
+    user: ReviewedUser,
+    { reviews, clock }: { readonly reviews: Pick<AccessReviews, 'isAllowed'>; readonly clock: Clock },
+  ) {
     this.#user = user
     this.#reviews = reviews
     this.#clock = clock
@@ -78,28 +84,41 @@ export class ReviewedViewer implements Viewer {
   }
 
   async scopeOf(resource: Resource, namespaces: () => Iterable<string>): Promise<ViewerScope> {
+    const known = this.#scopeOf(resource)
+    try {
+      if (await known.isAll) return 'all'
+      return resource.namespaced ? await this.#allowedAmong(resource, known, namespaces()) : new Set()
+    } catch (error) {
+      // Without an answer, the API server is asked again.
+      this.#scopes.delete(formatResource(resource))
+      throw error
+    }
+  }
+
+  #scopeOf(resource: Resource): KnownScope {
     const key = formatResource(resource)
     const nowMs = this.#clock.now()
     const known = this.#scopes.get(key)
-    if (known !== undefined && known.untilMs > nowMs) return known.scope
-    const scope = this.#reviewScope(resource, namespaces)
-    this.#scopes.set(key, { scope, untilMs: nowMs + scopeMs })
-    // A failed review is asked again.
-    scope.catch(() => this.#scopes.set(key, { scope, untilMs: 0 }))
+    if (known !== undefined && known.untilMs > nowMs) return known
+    const isAll = this.may({ verb: 'list', resource, namespace: undefined })
+    const scope = { isAll, namespaces: new Map(), untilMs: nowMs + scopeMs }
+    this.#scopes.set(key, scope)
     return scope
   }
 
-  async #reviewScope(resource: Resource, namespaces: () => Iterable<string>): Promise<ViewerScope> {
-    if (await this.may({ verb: 'list', resource, namespace: undefined })) return 'all'
-    if (!resource.namespaced) return new Set()
-    const allowed = new Set<string>()
-    const waiting = Array.from(namespaces()).sort().slice(0, maxNamespaces)
-    const work = async () => {
+  async #allowedAmong(resource: Resource, known: KnownScope, all: Iterable<string>): Promise<ReadonlySet<string>> {
+    const waiting = [...all].filter((namespace) => !known.namespaces.has(namespace)).sort()
+    const ask = async () => {
       for (let namespace = waiting.shift(); namespace !== undefined; namespace = waiting.shift()) {
-        if (await this.may({ verb: 'list', resource, namespace })) allowed.add(namespace)
+        if (known.namespaces.size >= maxNamespaces) return
+        const answer = this.may({ verb: 'list', resource, namespace })
+        known.namespaces.set(namespace, answer)
+        await answer
       }
     }
-    await Promise.all(Array.from({ length: atOnce }, work))
+    await Promise.all(Array.from({ length: atOnce }, ask))
+    const allowed = new Set<string>()
+    for (const [namespace, answer] of known.namespaces) if (await answer) allowed.add(namespace)
     return allowed
   }
 }
