@@ -160,8 +160,17 @@ export interface LogTap {
   listener: ((record: LogRecord) => void) | undefined
 }
 
-/** The sink, whose records the tap also gets. Records below the level of the sink are not created. */
+/** The sink, whose records the tap also gets. An error of the listener is ignored. */
 export function tapSink(sink: LogSink, tap: LogTap): LogSink {
+  return forwardRecords(sink, (record) => {
+    try {
+      tap.listener?.(record)
+    } catch {}
+  })
+}
+
+/** The sink, whose records the function gets after it. Records below the level of the sink are not created. */
+export function forwardRecords(sink: LogSink, forward: (record: LogRecord) => void): LogSink {
   return {
     get minimumLevel() {
       return sink.minimumLevel
@@ -171,9 +180,7 @@ export function tapSink(sink: LogSink, tap: LogTap): LogSink {
     },
     log(record) {
       sink.log(record)
-      try {
-        tap.listener?.(record)
-      } catch {}
+      forward(record)
     },
   }
 }
