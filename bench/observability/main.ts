@@ -1,6 +1,6 @@
 /**
  * Measures what metrics cost an operator: CPU per handled object, and memory. See ../README.md.
- * `npm run bench:observability -- [--rounds 7] [--burst 3000] [--sequence 800]`. Each round runs one process per row, in another order, against a new
+ * `npm run bench:observability -- [--rounds 7] [--burst 6000] [--sequence 800]`. Each round runs one process per row, in another order, against a new
  * embedded server in a process of its own, so that a change of the machine's load meets all rows.
  */
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ import type { OperatorMessage } from './operator.ts'
 const { values: flags } = parseArgs({
   options: {
     rounds: { type: 'string', default: '7' },
-    burst: { type: 'string', default: '3000' },
+    burst: { type: 'string', default: '6000' },
     sequence: { type: 'string', default: '800' },
     only: { type: 'string', default: '' },
   },
@@ -61,7 +61,8 @@ interface Measured {
   readonly heap: number
 }
 
-const warmUp = 500
+/** As many objects as V8 needs to compile the code of the listeners: an operator runs for days. */
+const warmUp = 5000
 
 async function measure({ settings, scraped }: Row): Promise<Measured> {
   await using server = await startEmbedded()

@@ -141,94 +141,105 @@ export class ObjectStates {
   }
 
   readonly listener: Observer = {
-    workQueued: ({ object }) =>
-      this.#update(object, (entry) => {
-        entry.isWaiting = true
-      }),
-    workDropped: ({ object }) =>
-      this.#updateKnown(object, (entry) => {
-        entry.isWaiting = false
-      }),
-    processingStarted: ({ object }) =>
-      this.#update(object, (entry) => {
-        entry.isWaiting = false
-        entry.isProcessed = true
-        entry.isDelayed = false
-        entry.hasDecided = false
-      }),
-    decisionMade: ({ object, decision }) => {
-      this.#updateKnown(object, (entry) => {
-        entry.hasDecided = true
-        entry.isDelayed = decision.type === 'wait'
-        // The handlers are called for another state than the one for which they have failed.
-        if (decision.type === 'handle' && decision.reason !== 'noop') entry.hasFailed = false
-      })
+    workQueued: ({ object }) => {
+      const entry = this.#open(object)
+      if (entry === undefined) return
+      entry.isWaiting = true
+      this.#settle(entry)
     },
-    processingFinished: ({ object, outcome, reconciling, error, delayMs, isDeleting }) =>
-      this.#updateKnown(object, (entry) => {
-        entry.isProcessed = false
-        entry.isDeleting = isDeleting
-        // Without a decision, for example for an echo of a write, the object still waits for the retry.
-        if (entry.hasDecided || error !== undefined) entry.isRetrying = outcome === 'retrying' || error !== undefined
-        entry.hasFailed ||= outcome === 'failed'
-        entry.reconciling = reconciling
-        entry.nextMs = delayMs === undefined ? undefined : this.#options.nowMs() + delayMs
-        if (error !== undefined) recordError(entry, error)
-      }),
+    workDropped: ({ object }) => {
+      const entry = this.#known(object)
+      if (entry === undefined) return
+      entry.isWaiting = false
+      this.#settle(entry)
+    },
+    processingStarted: ({ object }) => {
+      const entry = this.#open(object)
+      if (entry === undefined) return
+      entry.isWaiting = false
+      entry.isProcessed = true
+      entry.isDelayed = false
+      entry.hasDecided = false
+      this.#settle(entry)
+    },
+    decisionMade: ({ object, decision }) => {
+      const entry = this.#known(object)
+      if (entry === undefined) return
+      entry.hasDecided = true
+      entry.isDelayed = decision.type === 'wait'
+      // The handlers are called for another state than the one for which they have failed.
+      if (decision.type === 'handle' && decision.reason !== 'noop') entry.hasFailed = false
+      this.#settle(entry)
+    },
+    processingFinished: ({ object, outcome, reconciling, error, delayMs, isDeleting }) => {
+      const entry = this.#known(object)
+      if (entry === undefined) return
+      entry.isProcessed = false
+      entry.isDeleting = isDeleting
+      // Without a decision, for example for an echo of a write, the object still waits for the retry.
+      if (entry.hasDecided || error !== undefined) entry.isRetrying = outcome === 'retrying' || error !== undefined
+      entry.hasFailed ||= outcome === 'failed'
+      entry.reconciling = reconciling
+      entry.nextMs = delayMs === undefined ? undefined : this.#options.nowMs() + delayMs
+      if (error !== undefined) recordError(entry, error)
+      this.#settle(entry)
+    },
     handlerStarted: ({ object, handler }) => {
-      if (object !== undefined && !otherTypes.has(handler.type)) this.#updateKnown(object, markCalled)
+      if (object === undefined || otherTypes.has(handler.type)) return
+      const entry = this.#known(object)
+      if (entry !== undefined) entry.hasCalled = true
     },
     handlerFinished: ({ object, handler, outcome, error, delayMs }) => {
       if (object === undefined || outcome === 'cancelled' || reviewTypes.has(handler.type)) return
       const hasTrouble = outcome === 'retrying' || outcome === 'failed'
-      const change = (entry: Entry) => {
-        if (hasTrouble) recordError(entry, error)
-        if (!backgroundTypes.has(handler.type)) return
-        if (!hasTrouble) entry.troubled?.delete(handler.id)
-        else noteTrouble(entry, handler.id, outcome)
-        if (delayMs !== undefined) entry.nextMs = this.#options.nowMs() + delayMs
-      }
+      const isBackground = backgroundTypes.has(handler.type)
       // A timer may fail for an object that is handled: then it is not handled any more.
-      if (hasTrouble && backgroundTypes.has(handler.type)) this.#update(object, change)
-      else this.#updateKnown(object, change)
+      const entry = hasTrouble && isBackground ? this.#open(object) : this.#known(object)
+      if (entry === undefined) return
+      if (hasTrouble) recordError(entry, error)
+      if (!isBackground) return
+      if (hasTrouble) noteTrouble(entry, handler.id, outcome)
+      else entry.troubled?.delete(handler.id)
+      if (delayMs !== undefined) entry.nextMs = this.#options.nowMs() + delayMs
+      this.#settle(entry)
     },
-    daemonStarted: ({ object, handler }) =>
-      this.#updateKnown(object, (entry) => {
-        entry.troubled?.delete(handler.id)
-      }),
-    daemonStopped: ({ object, handler }) =>
-      this.#updateKnown(object, (entry) => {
-        // A daemon that has failed for good has ended, too.
-        if (entry.troubled?.get(handler.id) === 'retrying') entry.troubled.delete(handler.id)
-      }),
+    daemonStarted: ({ object, handler }) => {
+      const entry = this.#known(object)
+      if (entry?.troubled?.delete(handler.id)) this.#settle(entry)
+    },
+    daemonStopped: ({ object, handler }) => {
+      const entry = this.#known(object)
+      // A daemon that has failed permanently has ended, too.
+      if (entry?.troubled?.get(handler.id) !== 'retrying') return
+      entry.troubled.delete(handler.id)
+      this.#settle(entry)
+    },
     objectForgotten: ({ object }) => this.#remove(object),
   }
 
-  #update(object: ObservedObject, change: (entry: Entry) => void): void {
-    if (object.uid === undefined) return
-    let entry = this.#entries.get(object.uid)
+  #known({ uid }: ObservedObject): Entry | undefined {
+    return uid === undefined ? undefined : this.#entries.get(uid)
+  }
+
+  /** The entry of an object that may be handled until now. Undefined for an object without a uid. */
+  #open(object: ObservedObject): Entry | undefined {
+    const { uid } = object
+    if (uid === undefined) return undefined
+    let entry = this.#entries.get(uid)
     if (entry === undefined) {
       entry = new Entry(object, this.#options.nowMs())
-      this.#entries.set(object.uid, entry)
+      this.#entries.set(uid, entry)
     }
-    change(entry)
-    this.#settle(object.uid, entry)
+    return entry
   }
 
-  #updateKnown(object: ObservedObject, change: (entry: Entry) => void): void {
-    const entry = object.uid === undefined ? undefined : this.#entries.get(object.uid)
-    if (entry === undefined) return
-    change(entry)
-    this.#settle(object.uid!, entry)
-  }
-
-  #settle(uid: string, entry: Entry): void {
+  #settle(entry: Entry): void {
     const state = currentState(entry)
     if (state === entry.counted) return
     this.#count(entry, state)
     if (state !== undefined) return
-    this.#entries.delete(uid)
     const { object, sinceMs, hasCalled } = entry
+    this.#entries.delete(object.uid!)
     this.#options.onHandled?.(object, { elapsedMs: this.#options.nowMs() - sinceMs, hasCalled })
   }
 
@@ -250,10 +261,6 @@ export class ObjectStates {
     if (state !== undefined) counts[state] += 1
     entry.counted = state
   }
-}
-
-function markCalled(entry: Entry): void {
-  entry.hasCalled = true
 }
 
 function recordError(entry: Entry, error: unknown): void {

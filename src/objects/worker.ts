@@ -101,7 +101,7 @@ function reportEnd(
     // An echo has not caused the retry that the object may be waiting for.
     result: error === undefined ? calls.resultWith(isEcho ? undefined : delayMs) : 'error',
     outcome,
-    reconciling: features.initialOutcomes(object)[0],
+    reconciling: object.served.handlers.reconcile.length === 0 ? undefined : features.initialOutcomes(object)[0],
     hasFailedPermanently: calls.hasFailed,
     delayMs,
     isDeleting: !object.isEnding && isDeletionOngoing(object.body),

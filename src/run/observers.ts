@@ -6,6 +6,13 @@ import type { Logger } from '../util/log/log.ts'
 type EventName = keyof Observer
 type Listener = (event: never) => void
 
+function chain(first: Listener, second: Listener): Listener {
+  return (event) => {
+    first(event)
+    second(event)
+  }
+}
+
 const eventNames: Readonly<Record<EventName, true>> = {
   phaseChanged: true,
   connected: true,
@@ -64,7 +71,7 @@ export class Observers {
       if (listen === undefined) continue
       const before = this.all[name] as Listener | undefined
       const guarded = this.#guard(name, listen.bind(listener) as Listener)
-      const emit = before === undefined ? guarded : (event: never) => [before(event), guarded(event)]
+      const emit = before === undefined ? guarded : chain(before, guarded)
       Object.assign(this.all, { [name]: emit })
     }
   }

@@ -1,10 +1,10 @@
 /** The series about calls of handlers, daemons and timers. */
 
-import type { Counter, Histogram } from '../../handlers/args/metrics.ts'
+import type { Counter, CounterSeries, Histogram, HistogramSeries } from '../../handlers/args/metrics.ts'
 import type { ObservedHandler, ObservedObject, Observer } from '../../observer.ts'
 import { resourceLabel } from '../resource-label.ts'
 import { handlerBuckets, latenessBuckets } from './buckets.ts'
-import type { SeriesContext } from './series-context.ts'
+import { getOrAdd, getOrAddMap, type SeriesContext } from './series-context.ts'
 
 const outcomes = ['succeeded', 'retrying', 'failed', 'cancelled'] as const
 /** With namespaces, each handler may have series for 200 of them. */
@@ -39,6 +39,19 @@ export function createHandlerSeries({ registry, handlers, namespaces }: SeriesCo
     type: handler.type,
     ...(namespaces && { namespace: namespaces.of(object?.namespace) }),
   })
+  /** The series of each handler without namespaces, so that a call needs no lookup of labels: by resource, type and label of the handler. */
+  const kept = new Map<string, Map<string, Map<string, CallSeries>>>()
+  const seriesOf = (handler: ObservedHandler, object: ObservedObject | undefined): CallSeries => {
+    if (namespaces !== undefined) return createCallSeries(labelsOf(handler, object))
+    const byType = getOrAddMap(kept, object === undefined ? '' : resourceLabel(object.resource))
+    const byHandler = getOrAddMap(byType, handler.type)
+    return getOrAdd(byHandler, handlers.of(handler), () => createCallSeries(labelsOf(handler, object)))
+  }
+  const createCallSeries = (known: Readonly<Record<string, string>>): CallSeries => ({
+    durations: durations.labels(known),
+    calls: { succeeded: undefined, retrying: undefined, failed: undefined, cancelled: undefined },
+    known,
+  })
   return {
     resourceServed({ resource, handlers: served }) {
       for (const handler of served) {
@@ -53,9 +66,10 @@ export function createHandlerSeries({ registry, handlers, namespaces }: SeriesCo
       }
     },
     handlerFinished({ handler, object, outcome, durationMs }) {
-      const known = labelsOf(handler, object)
-      calls.labels({ ...known, outcome }).inc()
-      durations.labels(known).observe(durationMs / 1000)
+      const series = seriesOf(handler, object)
+      series.calls[outcome] ??= calls.labels({ ...series.known, outcome })
+      series.calls[outcome].inc()
+      series.durations.observe(durationMs / 1000)
     },
     daemonStarted: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).inc(),
     daemonStopped: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).dec(),
@@ -68,6 +82,12 @@ export function createHandlerSeries({ registry, handlers, namespaces }: SeriesCo
   function daemonLabels({ resource }: ObservedObject, handler: ObservedHandler) {
     return { resource: resourceLabel(resource), handler: handlers.of(handler), type: handler.type }
   }
+}
+
+interface CallSeries {
+  readonly known: Readonly<Record<string, string>>
+  readonly durations: HistogramSeries
+  readonly calls: Record<(typeof outcomes)[number], CounterSeries | undefined>
 }
 
 const withNamespace = ['resource', 'handler', 'type', 'namespace'] as const
