@@ -1,6 +1,6 @@
 /**
  * Bundles our code into a few files, since Node pays for every file it loads; dynamic imports stay separate files. Code that calls
- * user functions is not minified, because it shows up in their stack traces. Libraries are separate files, see libraries.ts.
+ * user functions is not minified, because it shows up in their stack traces; the server and the code that watches an operator are. Libraries are separate files, see libraries.ts.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -57,7 +57,7 @@ export async function writeJavaScript(folder: string): Promise<readonly BundledL
     const path = join(folder, chunk.fileName)
     const text = resolveLibraryImports(chunk)
     await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, isServer(chunk) ? await minify(text) : text)
+    await writeFile(path, isMinified(chunk) ? await minify(text) : text)
   }
   return writeLibraries(libraries, folder)
 }
@@ -69,10 +69,15 @@ function resolveLibraryImports({ code, fileName }: OutputChunk): string {
   })
 }
 
-/** Whether the chunk is the embedded server, which calls no user functions and is more than half of our code. */
-function isServer({ moduleIds }: OutputChunk): boolean {
-  return moduleIds.length > 0 && moduleIds.every((id) => relative('src', id).startsWith('server/'))
+/**
+ * Whether the chunk calls no user functions: the embedded server, which is more than half of our code, and the metrics, the journal and the dashboard, which
+ * are a part of each program of `kopf build`.
+ */
+function isMinified({ moduleIds }: OutputChunk): boolean {
+  return moduleIds.length > 0 && moduleIds.every((id) => minifiedFolders.test(relative('src', id)))
 }
+
+const minifiedFolders = /^(server|dashboard|journal|metrics|serving)\//
 
 /** Keeps the names of functions, so that a stack trace stays readable. */
 async function minify(text: string): Promise<string> {
