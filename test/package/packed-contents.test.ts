@@ -68,7 +68,7 @@ export const load = (url, context, next) => {
 
 const importing = (entry: string) => ['--input-type=module', '--eval', `await import('${entry}')`]
 const isServer = (file: string) => /\/server[-/]|re2js|definitions|engine|kubernetes/.test(file)
-const isLater = (file: string) => /yaml|commander|command-/.test(file)
+const isLater = (file: string) => /yaml|commander|command-|dashboard|journal|-metrics|serving|exposition/.test(file)
 
 describe('loaded files', { timeout: 60_000 }, () => {
   test.each([

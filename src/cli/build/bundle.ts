@@ -236,6 +236,7 @@ class Bundler {
         )
       }
     }
+    // All files of this package are one entry of the report.
     this.#count(ownProgram('cli/main'), -removed)
     const isForeign = ({ location }: Message) => location !== null && !isOwnFile(resolve(folder, location.file))
     for (const warning of result.warnings.filter(isForeign)) this.#warnings.add(toWarning(warning))
