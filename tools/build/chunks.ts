@@ -45,7 +45,7 @@ function groupOf(path: string, isReached: (entry: string) => boolean): string | 
   if (isCommand && isReached('webhooks/index')) return 'base'
   if (isCommand) return 'command'
   // Loaded only by operators with metrics, or with a journal or a dashboard.
-  if (/^(metrics|serving)\/|^util\/certificate-files/.test(path)) return 'metrics'
+  if (/^(metrics|serving)\//.test(path)) return 'metrics'
   if (/^(dashboard|journal)\//.test(path)) return 'dashboard'
   // The commands that show what an operator does.
   return /^cli\/(top\/|dashboard\/|dashboard-client)/.test(path) ? 'top' : undefined

@@ -113,7 +113,7 @@ function isMinified({ moduleIds }: OutputChunk): boolean {
   return moduleIds.length > 0 && moduleIds.every((id) => minifiedFolders.test(relative('src', id)))
 }
 
-const minifiedFolders = /^(server|dashboard|journal|metrics|serving)\/|^util\/certificate-files/
+const minifiedFolders = /^(server|dashboard|journal|metrics|serving)\//
 
 /** Keeps the names of functions, so that a stack trace stays readable. */
 async function minify(text: string): Promise<string> {

@@ -17,7 +17,7 @@ interface Removal {
 }
 
 /** A segment of a source map with absolute numbers. */
-interface Segment {
+interface MappingSegment {
   readonly column: number
   readonly source: number
   /** The rest of the segment, as it is in the source map. */
@@ -45,8 +45,8 @@ export function removeRedundantNames({ code, mappings }: NamedCode, isOwn: (sour
 }
 
 /** `source`: that of the segment before, to which the first one is relative. */
-function readSegments(line: string, source: number): readonly Segment[] {
-  const segments: Segment[] = []
+function readSegments(line: string, source: number): readonly MappingSegment[] {
+  const segments: MappingSegment[] = []
   let column = 0
   let current = source
   for (const segment of line.split(',')) {
@@ -70,7 +70,11 @@ function isNegative(text: string): boolean {
 }
 
 /** `segments`: starts with the one that continues from the line before, since files of this package have few segments. */
-function findRemovals(line: string, segments: readonly Segment[], isOwn: (source: number) => boolean): Removal[] {
+function findRemovals(
+  line: string,
+  segments: readonly MappingSegment[],
+  isOwn: (source: number) => boolean,
+): Removal[] {
   const removals: Removal[] = []
   let index = -1
   for (const match of line.matchAll(redundantCall)) {
@@ -86,7 +90,7 @@ function cut(line: string, removals: readonly Removal[]): string {
 }
 
 /** Segments inside of a removed part move to its start. */
-function moveSegments(segments: readonly Segment[], removals: readonly Removal[]): string {
+function moveSegments(segments: readonly MappingSegment[], removals: readonly Removal[]): string {
   let next = 0
   let removed = 0
   let before = 0
