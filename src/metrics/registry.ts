@@ -7,7 +7,6 @@ import { systemClock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
 import type { Family } from './exposition.ts'
-import { familyOf, renderFamilies } from './exposition.ts'
 import type { ForeignMetrics } from './foreign-registry.ts'
 import { type AnyMetric, CounterMetric, GaugeMetric, HistogramMetric } from './instruments.ts'
 import type { AnyLabels, CurrentTrace, MetricContext, MetricDefinition, MetricType } from './metric.ts'
@@ -155,6 +154,8 @@ export class MetricsRegistry {
 
   /** The text of all metrics, in the format that the header `Accept` prefers. */
   async render(accept: string | undefined): Promise<Exposition> {
+    // Without an endpoint, nothing is rendered, and this code is not loaded.
+    const { familyOf, renderFamilies } = await import('./exposition.ts')
     const format = negotiateFormat(accept)
     const [foreign] = await Promise.all([this.#readForeign(), this.collect()])
     const own = [...this.#metrics.values()].map(familyOf)

@@ -6,7 +6,6 @@ import { KopfError } from '../errors.ts'
 import { checkMemo } from '../handlers/args/memos.ts'
 import { isSuspiciousName } from '../handlers/create-handler.ts'
 import { readHealthAddress, serveHealth } from '../health/serve-health.ts'
-import { serveMetrics } from '../metrics/serve-metrics.ts'
 import type { ServingAddress } from '../serving/address.ts'
 import type { Endpoint } from '../serving/endpoint.ts'
 import { type Clock, type Occupation, systemClock } from '../util/async/clock.ts'
@@ -247,11 +246,12 @@ class OperatorRun implements RunningOperator {
 
   /** Before the login, so that a port that is in use is reported before any request to the cluster. */
   async #serveMetrics(): Promise<void> {
-    this.#metrics = startMetrics({ base: this.#base, definition: this.#definition })
+    this.#metrics = await startMetrics({ base: this.#base, definition: this.#definition })
     const { address, plainHttp, certFile, keyFile } = this.#definition.settings.metrics
     if (address === null) return
     const settings = { address, plainHttp, certFile, keyFile }
     const { sessions, clock, logger } = this.#base
+    const { serveMetrics } = await import('../metrics/serve-metrics.ts')
     const metrics = this.#definition.metrics.registry
     const signal = this.#lifetimes.end.signal
     this.#endpoints.push(

@@ -1,8 +1,8 @@
-/** Starts the journal and the dashboard of a run, if its settings ask for them. The code of the dashboard is loaded only then. Called by run.ts. */
+/** Starts the journal and the dashboard of a run, if its settings ask for them. Their code is loaded only then. Called by run.ts. */
 import type { Dashboard } from '../dashboard/start-dashboard.ts'
 import { KopfError } from '../errors.ts'
 import { copyMemo } from '../handlers/args/memos.ts'
-import { ObjectJournal } from '../journal/journal.ts'
+import type { ObjectJournal } from '../journal/journal.ts'
 import {
   dashboardDefaults,
   formatEndpointAddress,
@@ -34,7 +34,7 @@ export async function serveDashboard(
   const { address: text } = settings.dashboard
   const address = text === null ? undefined : readAddress(text, settings)
   const isJournaled = settings.journal.enabled ?? address !== undefined
-  const journal = isJournaled ? startJournal(options) : undefined
+  const journal = isJournaled ? await startJournal(options) : undefined
   if (address === undefined) return undefined
   const [{ startDashboard }, { readAsset }] = await Promise.all([
     import('../dashboard/start-dashboard.ts'),
@@ -82,7 +82,8 @@ function toRunning(dashboard: Dashboard, url: string): RunningDashboard & Endpoi
   }
 }
 
-function startJournal({ base, definition, assembly }: ServeDashboardOptions): ObjectJournal {
+async function startJournal({ base, definition, assembly }: ServeDashboardOptions): Promise<ObjectJournal> {
+  const { ObjectJournal } = await import('../journal/journal.ts')
   const { entriesPerObject, maxBytes } = definition.settings.journal
   const journal = new ObjectJournal({
     clock: base.clock,

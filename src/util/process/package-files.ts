@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { brotliDecompressSync } from 'node:zlib'
 
 /** The parts of this package in a program of `kopf build`. */
 interface BuiltLayout {
@@ -12,7 +13,7 @@ interface BuiltLayout {
   readonly version: string
   /** The name of the program in stack traces. */
   readonly code: string
-  /** The sources of the programs for threads, as CommonJS. */
+  /** The sources of the programs for threads, as CommonJS, compressed with brotli, in base64. */
   readonly threads?: Readonly<Record<string, string>>
   /** The files that are read by their path below `dist/`, in base64. */
   readonly files?: Readonly<Record<string, string>>
@@ -50,7 +51,8 @@ export function ownProgram(name: string): string {
 /** What `new Worker` needs for a program of this package: its path, or its source in a program of `kopf build`. */
 export function ownThread(name: string): { readonly script: string; readonly eval: boolean } {
   const source = built?.threads?.[name]
-  return source === undefined ? { script: ownProgram(name), eval: false } : { script: source, eval: true }
+  if (source === undefined) return { script: ownProgram(name), eval: false }
+  return { script: brotliDecompressSync(Buffer.from(source, 'base64')).toString(), eval: true }
 }
 
 /** The content of a file that the build writes below `dist/`; undefined if there is none. In a checkout, it is there after `npm run build`. */

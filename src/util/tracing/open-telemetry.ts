@@ -121,7 +121,7 @@ class PlainContext implements OtelContext {
 }
 
 /** A context without a span and without baggage of the code that is running. */
-export const emptyContext: OtelContext = new PlainContext(new Map())
+export const emptyContext: OtelContext = /* @__PURE__ */ new PlainContext(/* @__PURE__ */ new Map())
 
 /** The context of the running code; undefined if no context manager is registered, or if it fails. */
 export function activeContext(): OtelContext | undefined {
