@@ -20,7 +20,7 @@ export interface FieldChange {
 }
 
 /**
- * - `retry`: calls the handlers that wait for their next attempt now.
+ * - `retry`: calls the handlers that wait for their next attempt after an error now, also daemons, timers and reconcilers.
  * - `reconcile`: calls the reconcilers of the object now.
  * - `release`: removes the operator's finalizer. The clean-up of the operator is skipped.
  *
