@@ -62,6 +62,8 @@ export type JournalContent =
       readonly type: 'write'
       readonly purpose: 'handling' | 'checkpoint' | 'background' | 'reconcile'
       readonly requests: number
+      /** Set if the write adds or removes the operator's finalizer, and changes nothing else. */
+      readonly only?: 'finalizer'
       readonly changes: readonly FieldChange[]
       readonly moreChanges: number
     }

@@ -2,7 +2,7 @@
 import { Operator, PermanentError, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import type { JournalEntry } from '../../src/dashboard/protocol.ts'
-import { lastHandled, useCleanLab } from '../support/handled.ts'
+import { lastHandled, untilHandled, useCleanLab } from '../support/handled.ts'
 import type { Lab } from '../support/lab.ts'
 import { gate } from '../support/recording.ts'
 import { anywhere, openDashboard } from './dashboard-support.ts'
@@ -51,6 +51,22 @@ test('the journal shows a creation from the observed state to the write, with th
   expect(added).toContainEqual([`metadata.annotations["${lastHandled}"]`, undefined, '"[JSON, 20 characters]"'])
   const ids = entries.map(({ id }) => id)
   expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+})
+
+test('the journal says that a write has only added or removed the finalizer', async () => {
+  const kopf = operator()
+  kopf.on.create(lab.widgets, () => {})
+  kopf.on.delete(lab.widgets, () => {})
+  const { timelineOf } = await start(kopf)
+  await lab.create('one', { spec: { size: 1 } })
+  await untilHandled(lab, 'one')
+  await lab.delete('one')
+  await lab.untilGone('one')
+  const writes = (await timelineOf('one')).filter((entry) => entry.type === 'write')
+  const finalizers = { only: 'finalizer', changes: [{ path: 'metadata.finalizers' }], moreChanges: 0 }
+  expect(writes[0]).toMatchObject({ ...finalizers, changes: [{ operation: 'add' }] })
+  expect(writes.at(-1)).toMatchObject({ ...finalizers, changes: [{ operation: 'remove' }] })
+  expect(writes.slice(1, -1).map(({ only }) => only)).toEqual([undefined])
 })
 
 test('the journal shows what other clients have changed, and which field a handler has written', async () => {
