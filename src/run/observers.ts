@@ -6,7 +6,7 @@ import type { Logger } from '../util/log/log.ts'
 type EventName = keyof Observer
 type Listener = (event: never) => void
 
-const eventNames: Readonly<Record<EventName, true>> = {
+export const eventNames: Readonly<Record<EventName, true>> = {
   phaseChanged: true,
   connected: true,
   leadershipChanged: true,

@@ -2,6 +2,7 @@
 import { Operator, PermanentError, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import type { JournalEntry } from '../../src/dashboard/protocol.ts'
+import { dashboardOf } from '../../src/run/options.ts'
 import { lastHandled, untilHandled, useCleanLab } from '../support/handled.ts'
 import type { Lab } from '../support/lab.ts'
 import { gate } from '../support/recording.ts'
@@ -238,6 +239,25 @@ test('without a dashboard, no journal is kept, and its events have no listener',
   const kopf = new Operator()
   kopf.on.create(lab.widgets, () => {})
   const running = await lab.start(kopf)
-  const { dashboardOf } = await import('../../src/run/options.ts')
   expect(dashboardOf(running)).toBeUndefined()
+  expect(lab.logs.filter((line) => line.includes('journal'))).toEqual([])
+})
+
+test('an operator whose journal is switched on without a dashboard says that it keeps none, and works', async () => {
+  const kopf = new Operator({ settings: { journal: { enabled: true } } })
+  kopf.on.create(lab.widgets, () => {})
+  const running = await lab.start(kopf)
+  expect(dashboardOf(running)).toBeUndefined()
+  await lab.untilLogged('The journal is not kept, although settings.journal.enabled is true')
+  await lab.create('one', { spec: {} })
+  await untilHandled(lab, 'one')
+})
+
+test('a dashboard with the journal switched off shows objects without a timeline', async () => {
+  const kopf = operator({ journal: { enabled: false } })
+  kopf.on.create(lab.widgets, () => {})
+  const { timelineOf } = await start(kopf)
+  await lab.create('one', { spec: {} })
+  await untilHandled(lab, 'one')
+  expect(await timelineOf('one')).toEqual([])
 })
