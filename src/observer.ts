@@ -361,8 +361,16 @@ export interface Observer {
   reviewAnswered?(event: {
     readonly review: ObservedReview
     readonly type: 'admission' | 'conversion'
+    /** The object that the request wants to create, change, delete or connect to. Its name is empty, or ends with `*`, if the API server has not chosen one yet. Undefined for conversions, and for a review that the operator cannot read. */
+    readonly object: ObservedObject | undefined
+    /** The reviewed state of `object`; for a deletion, the last one. As the API server has sent it: not frozen. */
+    readonly body: KubeObject | undefined
+    /** `CREATE`, `UPDATE`, `DELETE` or `CONNECT`. Undefined if `object` is. */
+    readonly operation: string | undefined
     /** For admission: whether the request was allowed. Undefined for conversions, and if the review has failed. */
     readonly allowed: boolean | undefined
+    /** Why the request was denied: the message for the client, at most 2,000 characters. Undefined if it was not denied. */
+    readonly message: string | undefined
     /** The handler that has denied the request, or else the handler that the path of the review names. Undefined if there is neither. */
     readonly handler: ObservedHandler | undefined
     /** The HTTP status of the response. Undefined if the API server has not waited for it. */

@@ -82,6 +82,11 @@ export class DaemonPool<O> {
     }
   }
 
+  /** Calls tasks that wait for their next attempt after an error now. Their attempts, and the `idle` of timers, count as always. */
+  hasten({ running }: DaemonTasks<O>): void {
+    for (const task of running) if (task.retries > 0 && !task.isRunning) this.#callAfter(task, 0)
+  }
+
   /** Wakes the worker later to evaluate filters again: the result of a filter function may change without an event. */
   wakeAfter(tasks: DaemonTasks<O>, delayMs: number): void {
     this.#timers.setAfter(tasks, delayMs)

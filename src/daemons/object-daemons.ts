@@ -116,6 +116,11 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
     return running?.some(({ handler, isAbandoned }) => handler.needsFinalizer && !isAbandoned) ?? false
   }
 
+  hastened(object: WatchedObject): void {
+    const tasks = tasksOf.get(object)
+    if (tasks !== undefined) this.pool.hasten(tasks)
+  }
+
   released(object: WatchedObject, reason: ReleaseReason): void {
     const tasks = tasksOf.get(object)
     if (tasks !== undefined) this.pool.release(tasks, reason)

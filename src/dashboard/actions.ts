@@ -107,7 +107,11 @@ function checkState(source: ViewSource, object: WatchedObject, action: ActionNam
   const context = run.context()
   if (context === undefined || context.stopping.aborted) refuse('the operator is stopping')
   if (context?.leadership.isCandidate) refuse('this replica is not the leader; open the dashboard of the leader')
-  if (run.pause.isPausedIn(namespace)) refuse('the operator is paused; resume it first')
+  if (run.pause.isPausedIn(namespace)) {
+    refuse(
+      'the operator is paused for another one; open the dashboard of that one, or end its pause with "kopf resume"',
+    )
+  }
   if (!isApplicable(source, object, action)) refuse(inapplicable[action])
 }
 
@@ -122,6 +126,7 @@ async function execute(context: ReconcilingContext, object: WatchedObject, actio
     case 'retry':
       object.handled.hasten()
       object.errors.skipDelay()
+      context.features.hastened(object)
       for (const [handler, state] of reconcilerStates(object)) if (state.retries > 0) requestReconcile(object, handler)
       context.queue.put(object, { type: 'wake' })
       return 'The handlers that wait for their next attempt are called now.'

@@ -20,6 +20,10 @@ const requestDurations = 200
 const maxSlowest = 5
 const maxRecentReviews = 50
 const maxMessageLength = 1000
+const maxNameLength = 253
+const maxOperationLength = 20
+
+type AnsweredReview = Parameters<NonNullable<Observer['reviewAnswered']>>[0]
 
 interface SlowCall {
   readonly object: ObservedObject
@@ -70,7 +74,18 @@ export interface ReviewNumbers {
   readonly durations: Durations
 }
 
-export type RecentReview = WebhooksView['recent'][number]
+type ReviewRow = WebhooksView['recent'][number]
+
+export interface RecentReview {
+  readonly row: ReviewRow
+  /** The reviewed object, which only some users may see. */
+  readonly subject:
+    | (Pick<ReviewRow, 'name' | 'operation' | 'message'> & {
+        readonly resource: Resource
+        readonly namespace: string | undefined
+      })
+    | undefined
+}
 
 export interface StatisticsOptions {
   readonly clock: Clock
@@ -278,7 +293,7 @@ export class Statistics {
     return numbers
   }
 
-  #review(review: Parameters<NonNullable<Observer['reviewAnswered']>>[0]): void {
+  #review(review: AnsweredReview): void {
     const { type, allowed, handler, durationMs } = review
     const isError = type === 'admission' && allowed === undefined
     this.reviews.count += 1
@@ -290,15 +305,32 @@ export class Statistics {
       if (isError) numbers.errors += 1
       numbers.durations.add(durationMs)
     }
-    const recent: RecentReview = {
+    const row = {
       atMs: this.#nowMs,
       type,
       ...(handler !== undefined && { handler: handler.id }),
       ...(allowed !== undefined && { allowed }),
       durationMs: round(durationMs),
     }
-    this.recentReviews = [recent, ...this.recentReviews.slice(0, maxRecentReviews - 1)]
+    const subject = this.#subjectOf(review)
+    this.recentReviews = [{ row, subject }, ...this.recentReviews.slice(0, maxRecentReviews - 1)]
     this.revision += 1
+  }
+
+  /** The texts are cut: any client that reaches the port of the webhook server may have sent them. */
+  #subjectOf({ object, body, operation = '', message }: AnsweredReview): RecentReview['subject'] {
+    if (object === undefined) return undefined
+    const { resource, namespace, name } = object
+    // The message may repeat values of the state that is asked for, or of the present one.
+    const masked =
+      message && maskTextOf(this.#options.bodyOf(object), maskTextOf(body, message, maxMessageLength), maxMessageLength)
+    return {
+      resource,
+      namespace: namespace?.slice(0, maxNameLength),
+      ...(name !== '' && { name: name.slice(0, maxNameLength) }),
+      ...(operation !== '' && { operation: operation.slice(0, maxOperationLength) }),
+      ...(masked !== undefined && { message: masked }),
+    }
   }
 
   #reviewsOf(id: string): ReviewNumbers {

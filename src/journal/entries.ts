@@ -20,7 +20,7 @@ export interface FieldChange {
 }
 
 /**
- * - `retry`: calls the handlers that wait for their next attempt now.
+ * - `retry`: calls the handlers that wait for their next attempt after an error now, also daemons, timers and reconcilers.
  * - `reconcile`: calls the reconcilers of the object now.
  * - `release`: removes the operator's finalizer. The clean-up of the operator is skipped.
  *
@@ -62,6 +62,8 @@ export type JournalContent =
       readonly type: 'write'
       readonly purpose: 'handling' | 'checkpoint' | 'background' | 'reconcile'
       readonly requests: number
+      /** Set if the write adds or removes the operator's finalizer, and changes nothing else. */
+      readonly only?: 'finalizer'
       readonly changes: readonly FieldChange[]
       readonly moreChanges: number
     }

@@ -14,7 +14,7 @@ import type { ActionName, JournalContent, JournalEntry, ObjectRef } from './entr
 import { compareStates, noChanges } from './field-changes.ts'
 import { maskTextOf } from './mask.ts'
 import { type ObjectEntries, ObjectRings, type RingLimits } from './object-rings.ts'
-import { compareWrites } from './written-changes.ts'
+import { compareWrites, isFinalizerOnly } from './written-changes.ts'
 
 export interface JournalOptions extends RingLimits {
   readonly clock: Clock
@@ -109,7 +109,9 @@ export class ObjectJournal {
       })
     },
     patchWritten: ({ object, purpose, requests, writes, authors }) => {
-      this.#add(object, { type: 'write', purpose, requests, ...compareWrites(writes, authors) })
+      const compared = compareWrites(writes, authors)
+      const only = isFinalizerOnly(compared) && ({ only: 'finalizer' } as const)
+      this.#add(object, { type: 'write', purpose, requests, ...only, ...compared })
     },
     eventPosted: ({ reference, type, reason, message }) => {
       const resource = this.#resources.get(`${reference.apiVersion}/${reference.kind}`)

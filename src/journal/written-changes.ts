@@ -24,6 +24,12 @@ export function compareWrites(
   return { changes, moreChanges }
 }
 
+/** Whether a write adds or removes a finalizer, and changes nothing else. Finalizers that a handler sets are its results. */
+export function isFinalizerOnly({ changes, moreChanges }: FieldChanges): boolean {
+  const isFinalizer = ({ path, by }: FieldChange) => /^metadata\.finalizers(\[|$)/.test(path) && by === undefined
+  return changes.length > 0 && moreChanges === 0 && changes.every(isFinalizer)
+}
+
 function withAuthor(change: FieldChange, authors: Authors): FieldChange {
   if (authors.size === 0 || authors.size > maxAuthors) return change
   const by = findAuthor(change.path, authors)

@@ -13,7 +13,7 @@ function chain(first: Listener, second: Listener): Listener {
   }
 }
 
-const eventNames: Readonly<Record<EventName, true>> = {
+export const eventNames: Readonly<Record<EventName, true>> = {
   phaseChanged: true,
   connected: true,
   leadershipChanged: true,

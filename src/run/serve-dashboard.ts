@@ -33,9 +33,11 @@ export async function serveDashboard(
   const { settings } = options.definition
   const { address: text } = settings.dashboard
   const address = text === null ? undefined : readAddress(text, settings)
-  const isJournaled = settings.journal.enabled ?? address !== undefined
-  const journal = isJournaled ? await startJournal(options) : undefined
-  if (address === undefined) return undefined
+  if (address === undefined) {
+    if (settings.journal.enabled) options.base.logger.warn(noReader)
+    return undefined
+  }
+  const journal = (settings.journal.enabled ?? true) ? await startJournal(options) : undefined
   const [{ startDashboard }, { readAsset }] = await Promise.all([
     import('../dashboard/start-dashboard.ts'),
     import('../dashboard/assets.ts'),
@@ -72,6 +74,10 @@ export async function serveDashboard(
   if (options.logsAddress) logger.info(`Serving the dashboard at ${dashboard.createLoginUrl() ?? url}`)
   return toRunning(dashboard, url)
 }
+
+const noReader =
+  'The journal is not kept, although settings.journal.enabled is true: only the dashboard can show it, also to "kopf explain --history"; ' +
+  'serve the dashboard with --dashboard or settings.dashboard.address, or leave the setting at null.'
 
 function toRunning(dashboard: Dashboard, url: string): RunningDashboard & Endpoint {
   return {

@@ -84,7 +84,10 @@ export interface ForeignRegistry {
 
 /** The journal: what happened to each object in this run, in memory. The dashboard and `kopf explain --history` show it. Read at the start, after the startup handlers. */
 interface JournalSettings {
-  /** Whether the journal is kept. `null`: if the dashboard is on. Default: null. */
+  /**
+   * Whether the journal is kept. `null`: if the dashboard is on. `false` saves the memory, and leaves the rest of the dashboard on. `true` needs the
+   * dashboard, which alone can show the journal, also to `kopf explain --history`: without it, the operator warns and keeps no journal. Default: null.
+   */
   enabled: boolean | null
   /** The number of entries per object; older ones are dropped. Default: 50. */
   entriesPerObject: number

@@ -296,6 +296,20 @@ describe.runIf(podIP !== undefined)('an operator in a cluster', { timeout: 60_00
     expect(text.stdout).toMatch(new RegExp(`^retrying +${cluster.namespace}/first .* in \\S+ .*The disk is busy`, 'm'))
   })
 
+  test('kopf explain --history prints the journal of an object to a user who may get it', async () => {
+    const one = start('explain', 'widgets', 'first', '--history')
+    expect(await one.exit, one.stderr).toBe(0)
+    expect(one.stdout).toContain(`widgets.v1.${cluster.group} ${cluster.namespace}/first`)
+    expect(one.stdout).toContain('It is in the state "retrying": make: The disk is busy; the next attempt is due in')
+    expect(one.stdout).toMatch(
+      /Handler "make" \(create\), attempt 1: has failed after .*, and is called again in 1 hour/,
+    )
+    const none = start('explain', 'widgets', 'first', '--history', '--service-account', 'stranger')
+    expect(await none.exit).toBe(1)
+    expect(none.stderr).toContain('first')
+    expect(none.stdout).toBe('')
+  })
+
   test('kopf top makes a token for a service account, which decides what is shown', async () => {
     const one = start('top', '--service-account', 'stranger', '--output', 'json')
     expect(await one.exit, one.stderr).toBe(0)

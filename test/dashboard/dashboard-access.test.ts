@@ -1,8 +1,9 @@
 /** Who may see what on the dashboard: users with a token of the cluster, by reviews of the API server. */
-import { Operator, TemporaryError } from 'kopf'
+import { AdmissionError, Operator, TemporaryError, type WebhookFn } from 'kopf'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createHttpsTransport, type HttpsTransport } from '../../src/client/http/transport.ts'
 import { connectionTo, useStage } from '../activities/activity-support.ts'
+import { reviewOf, widget } from '../admission/admission-support.ts'
 import { useCluster } from '../support/cluster.ts'
 import { eventually, expectStatus } from '../support/expectations.ts'
 import { ManualClock } from '../support/manual-clock.ts'
@@ -144,6 +145,42 @@ test('a user who may get an object sees its explanation and its log; one who may
   expect(bare.explanation).toBeUndefined()
   expect(bare.log).toEqual([])
   expect(bare.timeline.flatMap((entry) => ('changes' in entry ? entry.changes : []))).toEqual([])
+})
+
+test('a user sees the objects and the messages of reviews only where the user may list the objects', async () => {
+  let review: WebhookFn = () => expect.fail('The webhook server has not been started')
+  const kopf = new Operator({ settings: { dashboard: { address: 'https://127.0.0.1:0' } } })
+  kopf.settings.admission.server = async function* (fn, { signal }) {
+    review = fn
+    yield { url: 'https://hooks.example.com' }
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  }
+  // No other handler selects the resource: the operator does not watch it.
+  kopf.on.validate([cluster.group, 'v1', 'widgets'], { id: 'strict' }, ({ spec }) => {
+    throw new AdmissionError(`the password ${spec['password']} is too short`)
+  })
+  const running = await stage.start(kopf, { transport: new Recording(transport) })
+  await running.ready
+  for (const namespace of [cluster.namespace, 'elsewhere']) {
+    await review(reviewOf(cluster, { namespace, object: widget(cluster, { spec: { password: 'velvet-harbor' } }) }))
+  }
+  const row = {
+    type: 'admission',
+    handler: 'strict',
+    allowed: false,
+    atMs: expect.any(Number),
+    durationMs: expect.any(Number),
+  }
+  const message = 'the password [concealed] is too short'
+  const viewer = await logIn(browserOf(running), 'viewer')
+  const object = { resource: resource(), namespace: cluster.namespace, name: 'one', operation: 'CREATE', message }
+  expect((await viewer.view('webhooks')).recent).toEqual([row, { ...row, ...object }])
+  const stranger = await logIn(browserOf(running), 'stranger')
+  expect(await stranger.view('webhooks')).toMatchObject({
+    recent: [row, row],
+    handlers: [{ id: 'strict', denials: 2 }],
+  })
+  expect((await stranger.view('webhooks')).recent).toEqual([row, row])
 })
 
 test('an action needs a permission of its name: without it, the action is neither shown nor executed', async () => {

@@ -2,11 +2,14 @@
 import { Operator, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import type { ActionName } from '../../src/dashboard/protocol.ts'
-import { progressOf, useCleanLab } from '../support/handled.ts'
+import { leasePath, Replicas } from '../election/election-support.ts'
+import { usePeeringLab } from '../peering/peering-lab.ts'
+import { progressOf } from '../support/handled.ts'
 import { gate } from '../support/recording.ts'
 import { anywhere, type Browser, openDashboard } from './dashboard-support.ts'
 
-const lab = useCleanLab()
+const peering = usePeeringLab('kopf.dev')
+const { lab } = peering
 
 function operator(): Operator {
   return new Operator({ settings: { dashboard: { address: anywhere } } })
@@ -43,6 +46,26 @@ test('retry calls a handler that waits for its next attempt at once, and its att
     409,
     'Cannot retry one: none of its handlers waits for a next attempt',
   ])
+})
+
+test('retry calls daemons and timers that wait for their next attempt after an error, and no others', async () => {
+  const kopf = operator()
+  const calls: string[] = []
+  const flaky = (id: string) => (args: { readonly retry: number }) => {
+    calls.push(`${id}, retry ${args.retry}`)
+    if (args.retry === 0) throw new TemporaryError('not yet', { delay: '100h' })
+  }
+  kopf.daemon(lab.widgets, { id: 'daemon' }, flaky('daemon'))
+  kopf.timer(lab.widgets, { id: 'timer', interval: '100h' }, flaky('timer'))
+  kopf.timer(lab.widgets, { id: 'steady', interval: '100h' }, () => void calls.push('steady'))
+  const browser = await openDashboard(await lab.start(kopf))
+  await lab.create('one')
+  await lab.until(() => calls.length === 3)
+  await lab.until(async () => String(await actionsOf(browser, 'one')) === 'retry')
+  expect((await act(browser, 'retry', 'one')).status).toBe(200)
+  await lab.until(() => calls.length === 5)
+  await lab.until(async () => (await actionsOf(browser, 'one')).length === 0)
+  expect(calls.sort()).toEqual(['daemon, retry 0', 'daemon, retry 1', 'steady', 'timer, retry 0', 'timer, retry 1'])
 })
 
 test('reconcile calls the reconcilers of an object that has not changed', async () => {
@@ -116,4 +139,40 @@ test('an action while the operator stops is refused', async () => {
   expect([status, body.message]).toEqual([409, 'Cannot reconcile one: the operator is stopping'])
   ended.open()
   await stopped
+})
+
+test('an action on a paused operator is refused, and what to do is said', async () => {
+  await peering.create()
+  const kopf = new Operator({ settings: { dashboard: { address: anywhere }, peering: { name: peering.name } } })
+  kopf.reconcile(lab.widgets, () => {})
+  const browser = await openDashboard(await lab.start(kopf, { identity: 'me' }))
+  await lab.create('one')
+  await lab.until(async () => String(await actionsOf(browser, 'one')) === 'reconcile')
+  await peering.sign('them', { priority: 100, lifetime: 3600 })
+  await peering.untilPaused()
+  const { status, body } = await act(browser, 'reconcile', 'one')
+  expect([status, body.message]).toEqual([
+    409,
+    'Cannot reconcile one: the operator is paused for another one; open the dashboard of that one, or end its pause with "kopf resume"',
+  ])
+})
+
+test('an action on a replica that is a candidate is refused, and the leader is named as the place for it', async () => {
+  const replicas = new Replicas(lab)
+  const busy = (kopf: Operator) => {
+    kopf.settings.dashboard.address = anywhere
+    kopf.reconcile(lab.widgets, () => {})
+  }
+  const leader = await openDashboard(await replicas.start('a', busy))
+  const candidate = await openDashboard(await replicas.start('b', busy))
+  await lab.create('one')
+  await lab.until(async () => String(await actionsOf(leader, 'one')) === 'reconcile')
+  await lab.until(async () => (await candidate.view('objects')).total === 1)
+  const { status, body } = await act(candidate, 'reconcile', 'one')
+  expect([status, body.message]).toEqual([
+    409,
+    'Cannot reconcile one: this replica is not the leader; open the dashboard of the leader',
+  ])
+  await lab.stopAll()
+  await lab.call('DELETE', leasePath(lab))
 })

@@ -2,7 +2,8 @@
 import { Operator, PermanentError, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import type { JournalEntry } from '../../src/dashboard/protocol.ts'
-import { lastHandled, useCleanLab } from '../support/handled.ts'
+import { dashboardOf } from '../../src/run/options.ts'
+import { lastHandled, untilHandled, useCleanLab } from '../support/handled.ts'
 import type { Lab } from '../support/lab.ts'
 import { gate } from '../support/recording.ts'
 import { anywhere, openDashboard } from './dashboard-support.ts'
@@ -51,6 +52,22 @@ test('the journal shows a creation from the observed state to the write, with th
   expect(added).toContainEqual([`metadata.annotations["${lastHandled}"]`, undefined, '"[JSON, 20 characters]"'])
   const ids = entries.map(({ id }) => id)
   expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+})
+
+test('the journal says that a write has only added or removed the finalizer', async () => {
+  const kopf = operator()
+  kopf.on.create(lab.widgets, () => {})
+  kopf.on.delete(lab.widgets, () => {})
+  const { timelineOf } = await start(kopf)
+  await lab.create('one', { spec: { size: 1 } })
+  await untilHandled(lab, 'one')
+  await lab.delete('one')
+  await lab.untilGone('one')
+  const writes = (await timelineOf('one')).filter((entry) => entry.type === 'write')
+  const finalizers = { only: 'finalizer', changes: [{ path: 'metadata.finalizers' }], moreChanges: 0 }
+  expect(writes[0]).toMatchObject({ ...finalizers, changes: [{ operation: 'add' }] })
+  expect(writes.at(-1)).toMatchObject({ ...finalizers, changes: [{ operation: 'remove' }] })
+  expect(writes.slice(1, -1).map(({ only }) => only)).toEqual([undefined])
 })
 
 test('the journal shows what other clients have changed, and which field a handler has written', async () => {
@@ -222,6 +239,25 @@ test('without a dashboard, no journal is kept, and its events have no listener',
   const kopf = new Operator()
   kopf.on.create(lab.widgets, () => {})
   const running = await lab.start(kopf)
-  const { dashboardOf } = await import('../../src/run/options.ts')
   expect(dashboardOf(running)).toBeUndefined()
+  expect(lab.logs.filter((line) => line.includes('journal'))).toEqual([])
+})
+
+test('an operator whose journal is switched on without a dashboard says that it keeps none, and works', async () => {
+  const kopf = new Operator({ settings: { journal: { enabled: true } } })
+  kopf.on.create(lab.widgets, () => {})
+  const running = await lab.start(kopf)
+  expect(dashboardOf(running)).toBeUndefined()
+  await lab.untilLogged('The journal is not kept, although settings.journal.enabled is true')
+  await lab.create('one', { spec: {} })
+  await untilHandled(lab, 'one')
+})
+
+test('a dashboard with the journal switched off shows objects without a timeline', async () => {
+  const kopf = operator({ journal: { enabled: false } })
+  kopf.on.create(lab.widgets, () => {})
+  const { timelineOf } = await start(kopf)
+  await lab.create('one', { spec: {} })
+  await untilHandled(lab, 'one')
+  expect(await timelineOf('one')).toEqual([])
 })

@@ -17,7 +17,8 @@ const texts: Readonly<Record<ActionName, ActionText>> = {
   retry: {
     button: 'Retry now',
     question: 'Retry the failed handlers now?',
-    meaning: 'Handlers that wait for their next attempt are called at once. Nothing else changes.',
+    meaning:
+      'Handlers, daemons and timers that wait for their next attempt after an error are called at once. Nothing else changes.',
     isDangerous: false,
   },
   reconcile: {

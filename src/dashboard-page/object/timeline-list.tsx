@@ -56,7 +56,8 @@ function Entry({ entry, onCopy }: { readonly entry: JournalEntry; readonly onCop
       return (
         <Line entry={entry} icon="write" tone="busy" word="Wrote">
           <span class="muted">
-            {purposes[entry.purpose]}, {countOf(entry.requests, 'request')}
+            {entry.only === 'finalizer' ? 'the finalizer' : purposes[entry.purpose]},{' '}
+            {countOf(entry.requests, 'request')}
           </span>
           <Changes changes={entry.changes} more={entry.moreChanges} />
         </Line>

@@ -6,8 +6,8 @@ import { allHandlers } from '../../objects/state/served-resource.ts'
 import type { ObservedObject } from '../../observer.ts'
 import { round } from '../durations.ts'
 import type { HandlerRow, HandlersView, RequestsView, WebhooksView } from '../protocol.ts'
-import type { HandlerNumbers } from '../statistics.ts'
-import { isInScope, type ViewerScope } from '../viewer.ts'
+import type { HandlerNumbers, RecentReview } from '../statistics.ts'
+import { isInScope, type Viewer, type ViewerScope } from '../viewer.ts'
 import { scopeOf, type ViewRequest, type ViewSource } from './source.ts'
 
 /** Where the viewer may list objects, by resource. */
@@ -81,18 +81,27 @@ export function viewRequests({ statistics, run }: ViewSource): RequestsView {
   }
 }
 
-export async function viewWebhooks(source: ViewSource, request: ViewRequest): Promise<WebhooksView> {
-  const { run, statistics } = source
-  const scopes = await scopesOf(source, request)
+export async function viewWebhooks({ run, statistics }: ViewSource, { viewer }: ViewRequest): Promise<WebhooksView> {
+  const recent: ReviewRow[] = []
+  // One after the other: the API server is asked for each namespace once, and only so many questions may wait.
+  for (const review of statistics.recentReviews) recent.push(await toReviewRow(review, viewer))
   return {
     state: run.health.webhooks ?? 'none',
     handlers: run.registry.webhookHandlers.map(({ id, type }) => {
       const { reviews = 0, denials = 0, errors = 0, durations } = statistics.reviewsByHandler.get(id) ?? {}
       return { id, type, reviews, denials, errors, ...durations?.percentiles }
     }),
-    // The name of an object is shown to users who may list it.
-    recent: statistics.recentReviews.filter(
-      ({ resource, namespace }) => resource === undefined || isInScope(scopes.get(resource), namespace),
-    ),
+    recent,
   }
+}
+
+type ReviewRow = WebhooksView['recent'][number]
+
+/** The reviewed object is shown to users who may list it. It may be of a resource that the operator does not watch. */
+async function toReviewRow({ row, subject }: RecentReview, viewer: Viewer): Promise<ReviewRow> {
+  if (subject === undefined) return row
+  const { resource, namespace, ...shown } = subject
+  const mayList = (where: string | undefined) => viewer.may({ verb: 'list', resource, namespace: where })
+  if (!(await mayList(undefined)) && (namespace === undefined || !(await mayList(namespace)))) return row
+  return { ...row, resource: formatResource(resource), ...(namespace !== undefined && { namespace }), ...shown }
 }

@@ -53,6 +53,10 @@ test.each<[object, string]>([
     'Written after the handlers, with 2 requests.',
   ],
   [
+    { type: 'write', purpose: 'handling', requests: 1, only: 'finalizer', changes: [], moreChanges: 0 },
+    'Written: the finalizer, with 1 request.',
+  ],
+  [
     { type: 'child', action: 'applied', child: { resource: 'pods.v1', namespace: 'shop', name: 'web' } },
     'Child applied: pods.v1 shop/web.',
   ],

@@ -50,7 +50,7 @@ function describe(entry: JournalEntry): string {
     case 'handler':
       return describeCall(entry)
     case 'write':
-      return `Written ${purposes[entry.purpose]}, with ${count(entry.requests, 'request', 'requests')}.`
+      return `Written${entry.only === undefined ? ` ${purposes[entry.purpose]}` : ': the finalizer'}, with ${count(entry.requests, 'request', 'requests')}.`
     case 'child':
       return describeChild(entry)
     case 'event':
