@@ -6,13 +6,6 @@ import type { Logger } from '../util/log/log.ts'
 type EventName = keyof Observer
 type Listener = (event: never) => void
 
-function chain(first: Listener, second: Listener): Listener {
-  return (event) => {
-    first(event)
-    second(event)
-  }
-}
-
 export const eventNames: Readonly<Record<EventName, true>> = {
   phaseChanged: true,
   connected: true,
@@ -87,5 +80,12 @@ export class Observers {
         this.#failed.add(name)
       }
     }
+  }
+}
+
+function chain(first: Listener, second: Listener): Listener {
+  return (event) => {
+    first(event)
+    second(event)
   }
 }
