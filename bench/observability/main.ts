@@ -1,18 +1,19 @@
 /**
- * Measures what metrics cost an operator: CPU per handled object, and memory. See ../README.md.
- * `npm run bench:observability -- [--rounds 7] [--burst 6000] [--sequence 800]`. Each round runs one process per row, in another order, against a new
- * embedded server in a process of its own, so that a change of the machine's load meets all rows.
+ * Measures what metrics, the dashboard and tracing cost an operator: CPU and memory. See ../README.md.
+ * `npm run bench:observability -- [--parts metrics,dashboard,tracing] [--rounds 7] [--burst 6000] [--sequence 800] [--objects 10000]`. Each round runs
+ * one process per row, in another order, against a new embedded server in a process of its own, so that a change of the machine's load meets all rows.
  */
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import type { Access } from '../lib/connection.ts'
-import { gadgetBody, gadgetsPath } from '../lib/gadgets.ts'
 import { check, loadAverage, median } from '../lib/measure.ts'
-import { installCrd, openConnections, sendAll } from '../lib/requests.ts'
+import { installCrd } from '../lib/requests.ts'
 import { toMarkdown, whole } from '../lib/tables.ts'
-import { forkBench, nextMessage, startEmbedded } from '../lib/targets.ts'
-import type { OperatorMessage } from './operator.ts'
+import { startEmbedded } from '../lib/targets.ts'
+import { benchDashboard } from './dashboard.ts'
+import { MeasuredOperator } from './measured-operator.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -20,16 +21,11 @@ const { values: flags } = parseArgs({
     burst: { type: 'string', default: '6000' },
     sequence: { type: 'string', default: '800' },
     only: { type: 'string', default: '' },
+    objects: { type: 'string', default: '10000' },
+    seconds: { type: 'string', default: '20' },
+    parts: { type: 'string', default: 'metrics,dashboard,tracing' },
   },
 })
-
-/** What an operator has used since its start. */
-export interface Usage {
-  readonly handled: number
-  readonly cpuMicroseconds: number
-  readonly rss: number
-  readonly heap: number
-}
 
 interface Row {
   readonly title: string
@@ -38,7 +34,7 @@ interface Row {
   readonly scraped?: string
 }
 
-const address = 'http://127.0.0.1:18970'
+const address = `http://127.0.0.1:${await findFreePort()}`
 
 /** The first row is what the others are compared with. Further features add a row here. */
 const rows: Readonly<Record<string, Row>> = {
@@ -67,54 +63,17 @@ const warmUp = 5000
 async function measure({ settings, scraped }: Row): Promise<Measured> {
   await using server = await startEmbedded()
   await installCrd(server.access)
-  const operator = forkBench(new URL('operator.ts', import.meta.url))
-  operator.send({ access: server.access, settings } satisfies OperatorMessage)
-  check((await nextMessage<string>(operator)) === 'ready', 'the operator has not started')
-  const usage = (message: 'usage' | 'collect') => {
-    operator.send(message)
-    return nextMessage<Usage>(operator)
-  }
+  const operator = await MeasuredOperator.start(server.access, settings)
   const scraping = new AbortController()
   const scrapes = scraped === undefined ? undefined : scrape(scraped, scraping.signal)
-  let created = 0
-  const create = async (count: number, connections: number): Promise<number> => {
-    const before = await usage('usage')
-    await createGadgets(server.access, { from: created, count, connections })
-    created += count
-    for (;;) {
-      const now = await usage('usage')
-      if (now.handled >= created) {
-        // The last write and its echo.
-        await sleep(200)
-        return ((await usage('usage')).cpuMicroseconds - before.cpuMicroseconds) / count
-      }
-      await sleep(100)
-    }
-  }
-  await create(warmUp, 16)
-  const burst = await create(Number(flags.burst), 16)
-  const sequence = await create(Number(flags.sequence), 1)
-  const { rss, heap } = await usage('collect')
+  await operator.create(warmUp, 16)
+  const burst = await operator.create(Number(flags.burst), 16)
+  const sequence = await operator.create(Number(flags.sequence), 1)
+  const { rss, heap } = await operator.usage('collect')
   scraping.abort()
   await scrapes
-  const exited = once(operator, 'exit')
-  operator.send('stop')
-  await exited
+  await operator.stop()
   return { burst, sequence, rss, heap }
-}
-
-async function createGadgets(
-  access: Access,
-  { from, count, connections }: { readonly from: number; readonly count: number; readonly connections: number },
-): Promise<void> {
-  const open = await openConnections(access, connections)
-  const requests = Array.from({ length: count }, (_, index) => ({
-    method: 'POST',
-    path: gadgetsPath,
-    body: gadgetBody(`gadget-${from + index}`, index),
-  }))
-  await sendAll(open, requests, 201)
-  for (const connection of open) connection.close()
 }
 
 async function scrape(url: string, signal: AbortSignal): Promise<void> {
@@ -125,7 +84,7 @@ async function scrape(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function main(): Promise<void> {
+async function benchMetrics(): Promise<string> {
   const names = flags.only === '' ? Object.keys(rows) : flags.only.split(',')
   const results = new Map<string, Measured[]>(names.map((name) => [name, []]))
   for (let round = 0; round < Number(flags.rounds); round += 1) {
@@ -147,34 +106,52 @@ async function main(): Promise<void> {
   }
   const microseconds = (value: number) => `${whole(value)} µs`
   const megabytes = (value: number) => `${(value / 1e6).toFixed(1)} MB`
-  process.stdout.write(
-    [
-      `Node ${process.version}, load average ${loadAverage()}, ${flags.rounds} rounds, median (least to most) and median difference`,
-      '',
-      toMarkdown({
-        title: 'Observability',
-        head: [
-          '',
-          `CPU per object, burst of ${flags.burst}`,
-          'more',
-          `CPU per object, ${flags.sequence} in sequence`,
-          'more',
-          'RSS',
-          'more',
-          'heap',
-          'more',
-        ],
-        rows: names.map((name) => [
-          rows[name]!.title,
-          ...cells(name, 'burst', microseconds),
-          ...cells(name, 'sequence', microseconds),
-          ...cells(name, 'rss', megabytes),
-          ...cells(name, 'heap', megabytes),
-        ]),
-      }),
-      '',
-    ].join('\n'),
-  )
+  return [
+    `Node ${process.version}, load average ${loadAverage()}, ${flags.rounds} rounds, median (least to most) and median difference`,
+    '',
+    toMarkdown({
+      title: 'Observability',
+      head: [
+        '',
+        `CPU per object, burst of ${flags.burst}`,
+        'more',
+        `CPU per object, ${flags.sequence} in sequence`,
+        'more',
+        'RSS',
+        'more',
+        'heap',
+        'more',
+      ],
+      rows: names.map((name) => [
+        rows[name]!.title,
+        ...cells(name, 'burst', microseconds),
+        ...cells(name, 'sequence', microseconds),
+        ...cells(name, 'rss', megabytes),
+        ...cells(name, 'heap', megabytes),
+      ]),
+    }),
+    '',
+  ].join('\n')
 }
 
-await main()
+/** The address must be known before the operator has started. */
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const parts = flags.parts.split(',')
+if (parts.includes('metrics')) process.stdout.write(`${await benchMetrics()}\n`)
+if (parts.includes('dashboard')) {
+  const options = { rounds: Number(flags.rounds), objects: Number(flags.objects), seconds: Number(flags.seconds) }
+  process.stdout.write(`${await benchDashboard(options)}\n`)
+}
+if (parts.includes('tracing')) {
+  const script = new URL('tracing.ts', import.meta.url)
+  const args = ['--import', 'tsx', '--conditions=source', script.pathname, '--rounds', flags.rounds]
+  execFileSync(process.execPath, args, { stdio: 'inherit' })
+}

@@ -1,12 +1,24 @@
-/** An operator with one handler, as a process of its own. Answers the messages of main.ts with what it has used so far. */
+/** An operator with one handler, as a process of its own. Answers the messages of measured-operator.ts with what it has used so far. */
 import { ConnectionInfo, Operator } from 'kopf'
 import type { Access } from '../lib/connection.ts'
-import type { Usage } from './main.ts'
+
+/** What an operator has used since its start. */
+export interface Usage {
+  readonly handled: number
+  readonly cpuMicroseconds: number
+  readonly rss: number
+  readonly heap: number
+}
 
 export interface OperatorMessage {
   readonly access: Access
   /** The settings that the measured feature needs. */
-  readonly settings: object
+  readonly settings: { readonly dashboard?: object }
+}
+
+export interface Ready {
+  /** The address of the dashboard with a code, if it is on. */
+  readonly loginUrl: string | undefined
 }
 
 process.once('message', async ({ access, settings }: OperatorMessage) => {
@@ -21,8 +33,13 @@ process.once('message', async ({ access, settings }: OperatorMessage) => {
     caData: access.caPem,
     ...(access.token === undefined ? {} : { token: access.token }),
   })
-  const quiet = { minimumLevel: 'error', log: () => {} } as const
-  const running = await kopf.start({ connection, namespaces: ['default'], logging: quiet })
+  let loginUrl: string | undefined
+  const log = ({ message }: { readonly message: string }) => {
+    loginUrl ??= /^Serving the dashboard at (\S+)/.exec(message)?.[1]
+  }
+  // Only the dashboard writes a line that is needed.
+  const minimumLevel = settings.dashboard === undefined ? 'error' : 'info'
+  const running = await kopf.start({ connection, namespaces: ['default'], logging: { minimumLevel, log } })
   await running.ready
   process.on('message', async (message) => {
     if (message === 'stop') {
@@ -35,5 +52,5 @@ process.once('message', async ({ access, settings }: OperatorMessage) => {
     const { rss, heapUsed } = process.memoryUsage()
     process.send!({ handled, cpuMicroseconds: user + system, rss, heap: heapUsed } satisfies Usage)
   })
-  process.send!('ready')
+  process.send!({ loginUrl } satisfies Ready)
 })
