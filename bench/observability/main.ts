@@ -1,7 +1,7 @@
 /**
  * Measures what metrics cost an operator: CPU per handled object, and memory. See ../README.md.
  * `npm run bench:observability -- [--rounds 7] [--burst 6000] [--sequence 800]`. Each round runs one process per row, in another order, against a new
- * embedded server in a process of its own, so that a change of the machine's load meets all rows.
+ * embedded server in a separate process, so that a change of the machine's load meets all rows.
  */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
