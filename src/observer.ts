@@ -4,6 +4,7 @@
  */
 
 import type { Decision } from './causation/decide.ts'
+import type { JsonObject, KubeObject } from './kube/objects.ts'
 import type { Resource } from './kube/resources/resources.ts'
 
 /**
@@ -112,6 +113,16 @@ export interface ObservedCall {
   readonly retry: number
 }
 
+/** The part of one handler in a patch, in an event of the observer. */
+export interface ObservedAuthor {
+  /** The merge patch of the handler. */
+  readonly merge: JsonObject
+  /** Whether the handler has also put functions into `patch.fns`. */
+  readonly hasFunctions: boolean
+  /** Whether `status.<id>` is the value that the handler has returned. */
+  readonly hasResult: boolean
+}
+
 /** One review, in an event of the observer. */
 export interface ObservedReview {
   /** Whether objects are reviewed or converted. */
@@ -182,6 +193,18 @@ export interface Observer {
   eventReceived?(event: {
     readonly object: ObservedObject
     readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | null
+  }): void
+  /**
+   * Called when a worker, or the response to a request, has replaced the known state of an object. `before` is undefined for the first state. `event`: the
+   * event of the watch; `null` for a listed object, and undefined for a response. `isOwn`: the state is the response to a write of the operator. The states
+   * are frozen, and large members of them are parsed when they are read.
+   */
+  stateObserved?(event: {
+    readonly object: ObservedObject
+    readonly event: 'ADDED' | 'MODIFIED' | null | undefined
+    readonly isOwn: boolean
+    readonly before: KubeObject | undefined
+    readonly after: KubeObject
   }): void
   /** Called when an object begins to wait for a worker. Listed objects (`backlog`) wait behind changed objects (`now`). */
   objectQueued?(event: { readonly object: ObservedObject; readonly priority: 'now' | 'backlog' }): void
@@ -282,11 +305,33 @@ export interface Observer {
   /**
    * Called when the operator has patched an object. `purpose`: after change handlers (`handling`), while a handler runs (`checkpoint`), for
    * a daemon or timer (`background`), or for a reconciler (`reconcile`). `requests` is the number of requests.
+   * `writes`: the state before and after each successful request. `authors`: which handler has set which fields, by the id of the handler; the other
+   * fields are those of the framework.
    */
   patchWritten?(event: {
     readonly object: ObservedObject
     readonly purpose: 'handling' | 'checkpoint' | 'background' | 'reconcile'
     readonly requests: number
+    readonly writes: ReadonlyArray<{ readonly before: KubeObject; readonly after: KubeObject }>
+    readonly authors: ReadonlyMap<string, ObservedAuthor>
+  }): void
+  /**
+   * Called when the operator has created a Kubernetes Event, or has counted it up. `count`: the number of new occurrences.
+   */
+  eventPosted?(event: {
+    /** The object that the Event is about, which may be of any kind. */
+    readonly reference: {
+      readonly apiVersion: string
+      readonly kind: string
+      readonly name: string
+      readonly namespace: string | undefined
+      readonly uid: string | undefined
+    }
+    /** `Normal`, `Warning` or `Error`. */
+    readonly type: string
+    readonly reason: string
+    readonly message: string
+    readonly count: number
   }): void
 
   /** Called when a daemon or timer is started for an object, before its `initialDelay`. */
@@ -316,8 +361,16 @@ export interface Observer {
   reviewAnswered?(event: {
     readonly review: ObservedReview
     readonly type: 'admission' | 'conversion'
+    /** The object that the request wants to create, change, delete or connect to. Its name is empty, or ends with `*`, if the API server has not chosen one yet. Undefined for conversions, and for a review that the operator cannot read. */
+    readonly object: ObservedObject | undefined
+    /** The reviewed state of `object`; for a deletion, the last one. As the API server has sent it: not frozen. */
+    readonly body: KubeObject | undefined
+    /** `CREATE`, `UPDATE`, `DELETE` or `CONNECT`. Undefined if `object` is. */
+    readonly operation: string | undefined
     /** For admission: whether the request was allowed. Undefined for conversions, and if the review has failed. */
     readonly allowed: boolean | undefined
+    /** Why the request was denied: the message for the client, at most 2,000 characters. Undefined if it was not denied. */
+    readonly message: string | undefined
     /** The handler that has denied the request, or else the handler that the path of the review names. Undefined if there is neither. */
     readonly handler: ObservedHandler | undefined
     /** The HTTP status of the response. Undefined if the API server has not waited for it. */

@@ -25,14 +25,17 @@ const layers: readonly (readonly string[])[] = [
     'election',
     'health',
     'indexing',
+    'journal',
     'metrics',
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ],
   ['rbac'],
   ['cluster', 'explain', 'plan'],
+  ['dashboard'],
   ['run'],
   ['front door'],
   ['cli', 'testing'],
@@ -46,8 +49,10 @@ const features: readonly string[] = layers.find((layer) => layer.includes('daemo
  */
 const seams: Readonly<Record<string, string>> = {
   'activities/activity-definition.ts': 'the definition of a handler category, in its own folder',
+  'dashboard/assets.ts': 'imported late, so that the files of the page are read only if the dashboard is on',
   'indexing/index-definition.ts': 'the definition of a handler category, in its own folder',
   'objects/event-definition.ts': 'the definition of a handler category, in its own folder',
+  'cli/display/key-names.ts': 'pure and tested; its importer reads the terminal',
   'cli/deployment/render.ts': 'imported late, so that help and usage errors do not load it',
   'cli/deployment/source/source-files.ts': 'imported late, so that help and usage errors do not load esbuild',
   'cli/loading/compile-process.ts': 'the program of another process',
@@ -67,6 +72,9 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['client', 'kube', 'util', 'settings'],
 }
 
+/** Code for browsers, which is not part of a layer: it shares only the types of the dashboard's API with the operator. */
+const browserFolder = 'dashboard-page'
+
 interface Source {
   readonly path: string
   readonly folder: string
@@ -75,7 +83,7 @@ interface Source {
 }
 
 const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+  .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
   .map((path): Source => {
     const text = readFileSync(join(root, path), 'utf8')
     const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!)
@@ -93,7 +101,7 @@ function layerOf(folder: string): number {
 }
 
 test('every folder of src has a layer', () => {
-  const known = new Set([...layers.flat(), ...Object.keys(packages)])
+  const known = new Set([...layers.flat(), ...Object.keys(packages), browserFolder])
   expect(sources.length).toBeGreaterThan(400)
   expect(new Set(sources.map(({ folder }) => folder))).toEqual(known)
 })
@@ -125,6 +133,28 @@ test.each(Object.entries(packages))('%s imports only %j', (name, allowed) => {
         .map((target) => `${path} -> ${target}`),
     )
   expect(offenders).toEqual([])
+})
+
+test('the page of the dashboard imports only its libraries, and types of the protocol', () => {
+  const page = sources.filter(({ folder }) => folder === browserFolder)
+  expect(page.length).toBeGreaterThan(15)
+  const foreign = page.flatMap(({ path, text }) => {
+    // Lines of a text, such as those of a test that the page writes, are no imports.
+    const imports = [...text.matchAll(/^(?:import|export)\b[^;'"`]*? from '([^']+)'/gm)].map(([, one]) =>
+      one!.startsWith('.') ? normalize(join(dirname(path), one!)) : one!,
+    )
+    const allowed = /^(preact(\/hooks)?|@preact\/signals)$/
+    const others = imports.filter((target) => !allowed.test(target) && !target.startsWith(`${browserFolder}/`))
+    const values = valueImports(text, imports).filter((target) => !target.startsWith(`${browserFolder}/`))
+    return [...others.filter((target) => target !== 'dashboard/protocol.ts'), ...values].map(
+      (one) => `${path} -> ${one}`,
+    )
+  })
+  expect(foreign).toEqual([])
+  const importers = sources.filter(
+    ({ folder, imports }) => folder !== browserFolder && imports.some((one) => one.startsWith(browserFolder)),
+  )
+  expect(importers.map(({ path }) => path)).toEqual([])
 })
 
 test('the detection of causes and the decision are pure: causation imports only kube and util', () => {
@@ -159,10 +189,12 @@ test('features do not import each other', () => {
     'election',
     'health',
     'indexing',
+    'journal',
     'metrics',
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ])
 })
@@ -229,7 +261,7 @@ function valueImports(text: string, imports: readonly string[]): string[] {
   const typeOnly = new Set(
     [...text.matchAll(/^import type [^;]*? from\s+'([^']+)'/gms)].map((match) => match[1]!.split('/').at(-1)!),
   )
-  return imports.filter((target) => target.endsWith('.ts') && !typeOnly.has(target.split('/').at(-1)!))
+  return imports.filter((target) => /\.tsx?$/.test(target) && !typeOnly.has(target.split('/').at(-1)!))
 }
 
 test.each([
@@ -315,7 +347,9 @@ test.each([
   ],
   ['listening on a port', /\bcreateServer\b/, ['server/http.ts', 'serving/endpoint.ts', 'webhooks/http/listener.ts']],
 ])('%s are used in one place only', (_, pattern, places) => {
-  const users = sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
+  const users = sources
+    .filter(({ folder, text }) => folder !== browserFolder && pattern.test(text))
+    .map(({ path }) => path)
   expect(users.filter((path) => !(places as readonly string[]).includes(path))).toEqual([])
 })
 

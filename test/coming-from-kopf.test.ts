@@ -286,3 +286,15 @@ describe('command line', () => {
     expect(added.filter((name) => !page.includes(`| [\`kopf ${name}\`](`))).toEqual([])
   })
 })
+
+test("each section of Kopf's manual has a page here, or a reason why not", () => {
+  const text = readFileSync(join('docs', 'from-kopf', 'manual.md'), 'utf8')
+  const rows = [...text.matchAll(/^\| (.+?) +\| (.+?) +\|$/gm)].filter(
+    ([, section]) => !/^(?:-+|in Kopf's manual)$/.test(section!),
+  )
+  expect(rows.length).toBeGreaterThan(130)
+  // test/docs.test.ts follows the links.
+  expect(
+    rows.filter(([, , here]) => !/^no counterpart: \w+.{20}|\]\([\w./-]+\.md/.test(here!)).map(([row]) => row),
+  ).toEqual([])
+})

@@ -58,10 +58,12 @@ test.each(['README.md', 'docs/index.md', 'docs/guide/getting-started.md', 'docs/
     const text = readFileSync(page, 'utf8')
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
     expect(scripts.create).toMatch(/ init --install$/)
-    expect(text).toContain(
-      '\n```shell\nnpm ci && npm run create -- ../my-operator\ncd ../my-operator && npm run dev\n```\n',
-    )
-    expect(text).toContain('\n```shell\nnpm create kopf@latest my-operator && cd my-operator && npm run dev\n```\n')
+    // One line each: the command asks questions, and would read a second pasted line as an answer.
+    const fromClone =
+      '\n```shell\nnpm ci && npm run create -- ../my-operator && cd ../my-operator && npm run dev\n```\n'
+    const published = '\n```shell\nnpm create kopf@latest my-operator && cd my-operator && npm run dev\n```\n'
+    // Until the package is published, only the first one works.
+    expect(text.split(fromClone)[1]).toContain(published)
   },
 )
 
@@ -69,8 +71,8 @@ test('the options of start in the guide on embedding are those of RunOptions, ex
   const page = readFileSync(join('docs', 'guide', 'embedding.md'), 'utf8')
   const documented = tableAfter(page, '## Options of start').flatMap(([name]) => codeIn(name!))
   const actual = interfaceIn(readFileSync(join('src', 'run', 'options.ts'), 'utf8'), 'RunOptions').members
-  // `lifecycle` is deprecated; `loadWorkerModule` and `stopHint` are for commands.
-  const left = ['lifecycle', 'loadWorkerModule', 'stopHint']
+  // `lifecycle` is deprecated; `loadWorkerModule`, `stopHint` and `logsDashboard` are for commands.
+  const left = ['lifecycle', 'loadWorkerModule', 'stopHint', 'logsDashboard']
   expect([...documented, ...left].sort(byName)).toEqual([...actual].sort(byName))
 })
 

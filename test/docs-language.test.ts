@@ -24,6 +24,11 @@ test.each([
   ['It trusts the authority in the Secret.', ['write "CA", or "permission"']],
   ['The object goes under its daemon.', ['write "is deleted while …"']],
   ['```ts\nhandle() // nobody calls this\n```', ['name the person or the program: "a user", "another operator"']],
+  ['The others go on without it.', ['write "continue"']],
+  [
+    'It dies without a word, and no one notices.',
+    ['name the person or the program: "a user", "another operator"', 'say what is not logged or sent'],
+  ],
   ['## Tell who was missed', ['use a heading that a reader would search for']],
   ['## When it cannot be', ['use a heading that a reader would search for']],
 ])('the language check finds %j', (text, expected) => {

@@ -217,6 +217,18 @@ test('every log line and message that a page quotes is a message of the framewor
   expect(checked).toBeGreaterThan(200)
 })
 
+test('a log of several lines has the time and the level, as at a terminal', () => {
+  const pages = ['README.md', ...listPages()].filter((page) => !page.startsWith(join('docs', 'decisions')))
+  const problems = pages.flatMap((page) => {
+    const blocks = [...readFileSync(page, 'utf8').matchAll(/^ *```(\w*)\n(.*?)^ *```/gms)]
+    const logs = blocks.filter(
+      ([, language, text]) => language === '' && [...text!.matchAll(/^\[[\w./-]+\] /gm)].length > 1,
+    )
+    return logs.map(([, , text]) => `${page}: ${text!.split('\n')[0]}`)
+  })
+  expect(problems).toEqual([])
+})
+
 test.each([
   'Pausing work in favour of [<Peer …>].',
   "Timer 'x': what it wanted to change could not be saved: …",

@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 import * as kubernetes from 'kopf/kubernetes'
 import { WebhookNgrokTunnel, WebhookServer, WebhookServiceServer } from 'kopf/webhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listPages, pageOf, toAnchor } from '../docs/.vitepress/pages.ts'
+import { listPages, pageOf, titleOf, toAnchor } from '../docs/.vitepress/pages.ts'
 import { sections } from '../docs/.vitepress/sidebar.ts'
 import { createProgram } from '../src/cli/program.ts'
 import { parseYaml } from '../src/util/yaml.ts'
@@ -175,6 +175,25 @@ test('every kopf command in the docs has only existing options', () => {
   expect(wrong.map(({ page, words }) => `${page}: kopf ${words.join(' ')}`)).toEqual([])
 })
 
+test('a command that runs until Ctrl-C is the last one in its block, unless the next one is for another terminal', () => {
+  const endless =
+    /\bkopf (?:server|run|dev)\b|^npm start|^npm run dev\b|\bport-forward\b|^kubectl logs .*(?:-f|--follow)/
+  const blocks = blocksIn('shell').map(({ page, code }) => ({
+    page,
+    lines: code.replaceAll('\\\n', ' ').trimEnd().split('\n'),
+  }))
+  const wrong = blocks.flatMap(({ page, lines }) =>
+    lines
+      // Lines with the same command are alternatives.
+      .filter(
+        (line, index) =>
+          endless.test(line) && /^(?!.*another terminal)(?:kubectl|curl|cd|docker) /.test(lines[index + 1] ?? ''),
+      )
+      .map((line) => `${page}: ${line}`),
+  )
+  expect(wrong).toEqual([])
+})
+
 test('every link in the docs leads to an existing page and heading', () => {
   const dead = pages.flatMap((page) =>
     [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)]
@@ -270,6 +289,11 @@ test('every page of the site has its own address', () => {
   const addresses = listPages().map(pageOf)
   expect(addresses).not.toContain(undefined)
   expect(new Set(addresses).size).toBe(addresses.length)
+})
+
+test('no two pages of the site have the same title', () => {
+  const titles = listPages().map((page) => titleOf(page).toLowerCase())
+  expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([])
 })
 
 test.each(['README.md', join('docs', 'index.md')])('the figures in %s are those of the benchmarks', (page) => {

@@ -37,7 +37,7 @@ function wait(args: CleanUpArgs, reason: string, message: string): TemporaryErro
   return new TemporaryError(message, { delay: '1m' })
 }
 
-const otherwise = 'change spec.deletionPolicy to Retain or Delete to go on without a backup'
+const otherwise = 'change spec.deletionPolicy to Retain or Delete to continue without a backup'
 
 /** Throws until the Job of the last backup is complete. */
 async function backUp(args: CleanUpArgs): Promise<void> {

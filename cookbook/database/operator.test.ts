@@ -259,7 +259,7 @@ test('data is deleted after the last backup, and the backups stay', async () => 
   assert.ok(await cluster.get(PersistentVolumeClaim, 'backups'))
 })
 
-test('data stays while the last backup fails, until the policy allows to go on without it', async () => {
+test('data stays while the last backup fails, until the policy allows to continue without it', async () => {
   await using cluster = await startCluster({ resources: [Database], controllers: ['statefulsets'] })
   await using _operator = await kopf.start(cluster)
   await createRunning(cluster, { backup, deletionPolicy: 'Backup' })

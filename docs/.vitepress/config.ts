@@ -14,6 +14,9 @@ const logo = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5fad"/><path d="M10 7v18M10 17 21 7M14 13.5 22 25" fill="none" stroke="#fff" stroke-width="3.6" stroke-linecap="round" stroke-linejoin="round"/></svg>',
 )}`
 
+const removeLastSlash =
+  "if (/.\\/$/.test(location.pathname)) location.replace(location.pathname.slice(0, -1) + '.html' + location.search + location.hash)"
+
 // biome-ignore lint/style/noDefaultExport: vitepress looks for it.
 export default defineConfig({
   title: 'kopf for TypeScript',
@@ -37,6 +40,8 @@ export default defineConfig({
     },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
   },
+  // A static host answers `/guide/handlers/` with the page for missing pages: the address of the page has no slash at its end.
+  transformHead: ({ page }) => (page === '404.md' ? [['script', {}, removeLastSlash]] : []),
   transformPageData({ relativePath, frontmatter }) {
     if (relativePath === 'index.md') return { frontmatter: home }
     // API pages are generated: there is no file to edit.
@@ -83,6 +88,12 @@ export default defineConfig({
           },
         },
       },
+    },
+    notFound: {
+      title: 'Page not found',
+      quote: 'The site has no page at this address. Search for its title, or begin with the overview.',
+      linkText: 'All pages',
+      linkLabel: 'The first page, with a list of all pages',
     },
     footer: { message: `kopf for TypeScript ${version}, MIT licensed.` },
   },

@@ -99,8 +99,12 @@ export const sections: readonly Section[] = [
       'production-checklist',
       'local-clusters',
       'ci',
+      'dashboard',
+      'journal',
+      'top',
       'health-checks',
       'metrics',
+      'tracing',
       'replicas',
       'peering',
       'continuity',
@@ -116,7 +120,7 @@ export const sections: readonly Section[] = [
   {
     title: 'From Kopf',
     isCollapsed: true,
-    pages: within('docs/from-kopf', 'index', 'differences', 'names'),
+    pages: within('docs/from-kopf', 'index', 'differences', 'names', 'manual'),
   },
   {
     title: 'Reference',

@@ -13,6 +13,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { createLogger, type LogSink, toHandlerLogger } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 import { callLoginHandlers, createUnavailableClient } from './login.ts'
 import { Probes } from './probes.ts'
 import { type RunActivityOptions, requireActivities } from './run-activity.ts'
@@ -33,6 +34,7 @@ export interface ActivitiesOptions {
   readonly metrics: Metrics
   readonly workers: Workers
   readonly observer: Observer
+  readonly tracing: Tracing
   readonly client: () => Client
 }
 
@@ -75,7 +77,7 @@ export class Activities {
   }
 
   #optionsOf(type: ActivityType, signal: AbortSignal, client: Client = this.#options.client()): RunActivityOptions {
-    const { definition, clock, sink, watchdog, indices, metrics, workers, observer } = this.#options
+    const { definition, clock, sink, watchdog, indices, metrics, workers, observer, tracing } = this.#options
     const { settings, memo } = definition
     const logger = createLogger(sink, `kopf.activities.${titles[type]}`)
     return {
@@ -83,6 +85,8 @@ export class Activities {
       logger,
       watch: watchdog.watchOf(),
       observer,
+      // Probes are called every few seconds, and a login is a part of the request that needs it.
+      tracing: type === 'startup' || type === 'cleanup' ? tracing : undefined,
       defaultBackoffMs: toMs(settings.execution.defaultBackoff),
       signal,
       args: {

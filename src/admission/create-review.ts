@@ -14,13 +14,13 @@ import { formatResource, selectResources } from '../kube/resources/selectors.ts'
 import { type AdmissionRequest, isConversionReview } from '../kube/reviews.ts'
 import { type Context, memoOf, objectLogger } from '../objects/context.ts'
 import type { WatchedObject } from '../objects/state/watched-object.ts'
-import type { ObservedHandler, ObservedReview } from '../observer.ts'
+import type { ObservedHandler, ObservedReview, Observer } from '../observer.ts'
 import type { WebhookFn, WebhookRequestInfo } from '../settings/webhook-server.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import type { Latch } from '../util/async/latch.ts'
 import { lazy } from '../util/lazy.ts'
 import { toMs } from '../util/text/duration.ts'
-import { type ReviewContext, reviewAdmission } from './admission-review.ts'
+import { type AdmissionReport, type ReviewContext, reviewAdmission } from './admission-review.ts'
 import { servicePath } from './build-webhooks.ts'
 import { type ConversionContext, reviewConversion } from './conversion-review.ts'
 
@@ -34,19 +34,21 @@ export interface CreateReviewOptions {
   readonly indexed: Latch
 }
 
+type AnsweredReview = Parameters<NonNullable<Observer['reviewAnswered']>>[0]
+
 export function createReview(context: Context, options: CreateReviewOptions): WebhookFn {
   const reviewing = toReviewContext(context, options)
   const converting = toConversionContext(context, options)
   const named = lazy(() => handlersByPath(options.registry))
-  const answer = async (review: unknown, info: WebhookRequestInfo, onDenied: ReviewContext['onDenied']) => {
+  const answer = async (review: unknown, info: WebhookRequestInfo, report: ReviewReport | undefined) => {
     const { discovered, indexed } = options
     // Conversions do not wait for the indices: indexed objects may have to be converted first.
     if (!discovered.isOpen) await discovered.wait(info.signal)
     if (isConversionReview(review)) return reviewConversion(converting, review, info)
     if (!indexed.isOpen) await indexed.wait(info.signal)
-    return reviewAdmission(onDenied === undefined ? reviewing : { ...reviewing, onDenied }, review, info)
+    return reviewAdmission(report === undefined ? reviewing : { ...reviewing, report }, review, info)
   }
-  return async (review, info = {}) => {
+  const respond: WebhookFn = async (review, info = {}) => {
     const { observer } = context
     if (observer?.reviewStarted === undefined && observer?.reviewAnswered === undefined) {
       return answer(review, info, undefined)
@@ -55,20 +57,43 @@ export function createReview(context: Context, options: CreateReviewOptions): We
     const handler = type === 'conversion' || info.webhook === undefined ? undefined : named().get(info.webhook)
     const report = new ReviewReport(context, { type, handler })
     try {
-      return report.answered(await answer(review, info, (denying) => report.denied(denying)))
+      return report.answered(await answer(review, info, report))
     } catch (error) {
       report.failed(error, info.signal)
       throw error
     }
   }
+  return (review, info = {}) => {
+    const { spans } = context.tracing
+    if (spans === undefined) return respond(review, info)
+    const type = isConversionReview(review) ? 'conversion' : 'admission'
+    return spans.review({ type, headers: info.headers }, async () => respond(review, info), allowedOf)
+  }
 }
 
+/** The verdict in an AdmissionReview. Undefined for conversions. */
+function allowedOf(response: object): boolean | undefined {
+  return (response as AdmissionAnswer).response?.allowed
+}
+
+interface AdmissionAnswer {
+  readonly response?: { readonly allowed?: boolean; readonly status?: { readonly message: string } }
+}
+
+/** The messages of handlers may be of any length. */
+const maxMessageLength = 2000
+
 /** Reports one review to the observer. */
-class ReviewReport {
+class ReviewReport implements AdmissionReport {
   readonly #context: Context
   readonly #review: ObservedReview
   readonly #beganMs: number
   #handler: ObservedHandler | undefined
+  #subject: Pick<AnsweredReview, 'object' | 'body' | 'operation'> = {
+    object: undefined,
+    body: undefined,
+    operation: undefined,
+  }
 
   constructor(context: Context, review: ObservedReview) {
     this.#context = context
@@ -78,26 +103,41 @@ class ReviewReport {
     context.observer?.reviewStarted?.(review)
   }
 
+  reviewed(resource: Resource, body: KubeObject, { name, namespace, operation }: AdmissionRequest): void {
+    const { generateName, ...metadata } = body.metadata ?? {}
+    const object = {
+      resource,
+      name: metadata.name ?? name ?? (generateName === undefined ? '' : `${generateName}*`),
+      // The API server sends the name of a Namespace as the namespace of the request.
+      namespace: resource.namespaced ? namespace : undefined,
+      uid: metadata.uid,
+    }
+    this.#subject = { object, body, operation }
+  }
+
   denied({ id, type }: ObservedHandler): void {
     this.#handler = { id, type }
   }
 
   answered(answer: object): object {
-    const { allowed } = (answer as { readonly response?: { readonly allowed?: boolean } }).response ?? {}
-    this.#report(allowed, 200)
+    const allowed = allowedOf(answer)
+    const message = allowed === false ? (answer as AdmissionAnswer).response?.status?.message : undefined
+    this.#report({ allowed, code: 200, message: message?.slice(0, maxMessageLength) })
     return answer
   }
 
   failed(error: unknown, signal: AbortSignal | undefined): void {
-    if (signal?.aborted && error === signal.reason) this.#report(undefined, undefined)
-    else this.#report(undefined, error instanceof WebhookError ? error.status : 500)
+    const isTooLate = signal?.aborted && error === signal.reason
+    const code = isTooLate ? undefined : error instanceof WebhookError ? error.status : 500
+    this.#report({ allowed: undefined, code, message: undefined })
   }
 
-  #report(allowed: boolean | undefined, code: number | undefined): void {
+  #report(answer: Pick<AnsweredReview, 'allowed' | 'code' | 'message'>): void {
     const { observer, clock } = this.#context
     const durationMs = monotonicNow(clock) - this.#beganMs
-    const { type } = this.#review
-    observer?.reviewAnswered?.({ review: this.#review, type, allowed, handler: this.#handler, code, durationMs })
+    const review = this.#review
+    const { type } = review
+    observer?.reviewAnswered?.({ review, type, ...this.#subject, ...answer, handler: this.#handler, durationMs })
   }
 }
 
@@ -119,6 +159,7 @@ function toReviewContext(context: Context, { registry, discovery, watchdog }: Cr
     signal: writesSignal,
     watch: watchdog.watchOf(),
     observer: context.observer,
+    tracing: context.tracing,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     resources: () => reviewed(discovery.resources),
     handlersFor: (resource) => registry.handlersFor(resource),
@@ -151,6 +192,7 @@ function toConversionContext(
     signal: writesSignal,
     watch: watchdog.watchOf(),
     observer: context.observer,
+    tracing: context.tracing,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     // Handlers of all versions of the resource: the version of a conversion may be stored, but no longer served.
     conversionsFor: (group, kind) => {

@@ -14,6 +14,10 @@
  * `ApiProblem` with the status 400, 401, 403, 404, 413, 415, 429 or 503.
  */
 
+import type { ActionName, JournalEntry, ObjectRef } from '../journal/entries.ts'
+
+export type { ActionName, FieldChange, JournalEntry, ObjectRef } from '../journal/entries.ts'
+
 /** The views that `api/views` and `api/stream` serve. */
 export interface Views {
   readonly overview: OverviewView
@@ -52,15 +56,6 @@ export interface SessionInfo {
  * - `handled`: nothing is left to do.
  */
 export type ObjectState = 'failed' | 'retrying' | 'handling' | 'waiting' | 'deleting' | 'handled'
-
-/** An object, as the views name it. */
-export interface ObjectRef {
-  /** `plural.version.group`, such as `databases.v1.example.com`; `pods.v1` for the core group. */
-  readonly resource: string
-  readonly namespace?: string
-  readonly name: string
-  readonly uid?: string
-}
 
 /** One point of the history: taken every 5 seconds, 120 are kept. Rates are per second. */
 export interface Sample {
@@ -141,6 +136,8 @@ export interface ObjectView {
   readonly object: ObjectRow
   /** `Explanation` of `kopf explain --output json`; absent if the user may not get the object. */
   readonly explanation?: unknown
+  /** The object, for a test of a journal entry; secrets are replaced. Absent if the user may not get the object, or if it is large. */
+  readonly body?: unknown
   /** Oldest first. */
   readonly timeline: readonly JournalEntry[]
   /** Entries that were dropped because of the limits of the journal. */
@@ -166,66 +163,6 @@ export interface LogRow {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly message: string
 }
-
-/** A changed field. Values of Secrets and of sensitive fields are replaced before they enter the journal. At most 200 characters per value. */
-export interface FieldChange {
-  readonly operation: 'add' | 'change' | 'remove'
-  readonly path: string
-  readonly old?: string
-  readonly new?: string
-  /** The id of the handler that wrote the field, if it is known. */
-  readonly by?: string
-}
-
-interface JournalEntryBase {
-  /** Increases by one with each entry of the run. */
-  readonly id: number
-  readonly atMs: number
-}
-
-/** One entry of the journal of an object. */
-export type JournalEntry = JournalEntryBase &
-  (
-    | {
-        readonly type: 'state'
-        /** `null`: listed. */
-        readonly event: 'ADDED' | 'MODIFIED' | 'DELETED' | null
-        readonly resourceVersion?: string
-        readonly changes: readonly FieldChange[]
-        /** The number of changes that are not in `changes`. */
-        readonly moreChanges: number
-      }
-    /** `decision` and `reason` of causation/decide.ts, and the sentence that `kopf explain` prints. */
-    | { readonly type: 'decision'; readonly decision: string; readonly reason: string; readonly why: string }
-    | {
-        readonly type: 'handler'
-        readonly handler: string
-        readonly handlerType: string
-        readonly retry: number
-        readonly outcome: 'running' | 'succeeded' | 'retrying' | 'failed' | 'cancelled'
-        readonly durationMs?: number
-        readonly delayMs?: number
-        /** The message, without the stack trace. At most 1,000 characters. */
-        readonly error?: string
-      }
-    | {
-        readonly type: 'write'
-        readonly purpose: 'handling' | 'checkpoint' | 'background' | 'reconcile'
-        readonly requests: number
-        readonly changes: readonly FieldChange[]
-        readonly moreChanges: number
-      }
-    | { readonly type: 'child'; readonly action: 'applied' | 'deleted' | 'contention'; readonly child: ObjectRef }
-    | { readonly type: 'event'; readonly eventType: string; readonly reason: string; readonly message: string }
-    | {
-        readonly type: 'daemon'
-        readonly action: 'started' | 'stopped' | 'fired'
-        readonly handler: string
-        readonly latenessMs?: number
-      }
-    | { readonly type: 'error'; readonly error: string }
-    | { readonly type: 'action'; readonly action: ActionName; readonly user: string }
-  )
 
 /** Calls since the start of the operator. Durations are of the last 1,000 calls. */
 export interface HandlerRow {
@@ -309,15 +246,6 @@ export interface Problem {
 export interface ProblemsView {
   readonly problems: readonly Problem[]
 }
-
-/**
- * - `retry`: calls the handlers that wait for their next attempt now.
- * - `reconcile`: calls the reconcilers of the object now.
- * - `release`: removes the operator's finalizer. The clean-up of the operator is skipped.
- *
- * Each needs a permission of that name on the object: a rule with the verb `retry`, `reconcile` or `release` on the resource.
- */
-export type ActionName = 'retry' | 'reconcile' | 'release'
 
 export interface ActionRequest {
   readonly action: ActionName

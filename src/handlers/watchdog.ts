@@ -172,7 +172,7 @@ function warnEndless(
   { elapsedMs, hasYielded }: { readonly elapsedMs: number; readonly hasYielded: boolean },
 ): void {
   const effect = hasYielded
-    ? ': this object waits, others go on without it'
+    ? ': this object waits, other objects continue'
     : ': this object waits, and its worker is not free for another'
   const seconds = Math.round(elapsedMs / 1000)
   logger.warn(

@@ -11,16 +11,16 @@ function createSample(): MetricsRegistry {
   const registry = new MetricsRegistry({ now: () => 1_700_000_000_500 })
   const seconds = registry.histogram('job_seconds', { help: 'Durations of jobs.', labels: ['job'], buckets: [0.1, 1] })
   registry.traceSource = () => ({ traceId: '0123456789abcdef0123456789abcdef', spanId: '0123456789abcdef' })
-  seconds.observe(0.05, { job: 'a' })
+  seconds.observe({ job: 'a' }, 0.05)
   registry.traceSource = undefined
-  seconds.observe(0.5, { job: 'a' })
-  seconds.observe(5, { job: 'a' })
+  seconds.observe({ job: 'a' }, 0.5)
+  seconds.observe({ job: 'a' }, 5)
   const orders = registry.counter('orders_total', {
     help: 'Orders, with a \\ and a\nline break and a ".',
     labels: ['kind'],
   })
-  orders.add(2, { kind: 'b' })
-  orders.add(1, { kind: 'a\\b"c\nd' })
+  orders.inc({ kind: 'b' }, 2)
+  orders.inc({ kind: 'a\\b"c\nd' })
   registry.gauge('level', { help: 'Level.' }).set(-Infinity)
   registry.gauge('unused', { help: 'No series.', labels: ['a'] })
   return registry
@@ -78,9 +78,9 @@ test('a counter has the trace of its last addition that was in one as its exempl
   const counter = registry.counter('a_total', { help: 'A.' })
   let trace: { traceId: string; spanId: string } | undefined = { traceId: 'aa', spanId: 'bb' }
   registry.traceSource = () => trace
-  counter.add(3)
+  counter.inc(3)
   trace = undefined
-  counter.add(4)
+  counter.inc(4)
   const { body } = await registry.render(openMetrics)
   expect(body).toContain('a_total 7 # {trace_id="aa",span_id="bb"} 3 2\n')
 })
@@ -149,7 +149,7 @@ test.each([
         for (const { values, value } of rows) {
           const labelValues = Object.fromEntries(labels.map((label, index) => [label, values[index]!]))
           if (labels.length === 0) (gauge as unknown as { set(value: number): void }).set(value)
-          else gauge.set(value, labelValues)
+          else gauge.set(labelValues, value)
         }
       }
       const { body } = await registry.render(accept)

@@ -9,6 +9,21 @@ import type {
 } from '../handlers/args/metrics.ts'
 import { type AnyLabels, type Exemplar, type LabelledSeries, Metric, type MetricDefinition } from './metric.ts'
 
+/** The labels, if the metric has any, then the number, as in prom-client. */
+type LabelledArguments = readonly [labels: AnyLabels, value?: number] | readonly [value?: number]
+
+interface ReadArguments {
+  readonly labels: AnyLabels | undefined
+  readonly value: number | undefined
+}
+
+/** Values of a wrong type are refused by the series, which names the metric. */
+function readArguments([first, second]: LabelledArguments): ReadArguments {
+  return typeof first === 'object' && first !== null
+    ? { labels: first, value: second }
+    : { labels: undefined, value: first }
+}
+
 class CounterValue implements CounterSeries, LabelledSeries {
   readonly values: readonly string[]
   exemplar: Exemplar | undefined
@@ -24,7 +39,7 @@ class CounterValue implements CounterSeries, LabelledSeries {
     return this.#value
   }
 
-  add(amount = 1): void {
+  inc(amount = 1): void {
     if (typeof amount !== 'number' || !(amount >= 0 && amount < Infinity)) throw this.#metric.refuse(amount)
     this.#value += amount
     if (this.#metric.hasTraces) this.exemplar = this.#metric.exemplarOf(amount) ?? this.exemplar
@@ -38,8 +53,9 @@ export class CounterMetric extends Metric<CounterValue> implements Counter<strin
     return new CounterValue(this, values)
   }
 
-  add(amount = 1, labels?: AnyLabels): void {
-    this.series(labels).add(amount)
+  inc(...args: LabelledArguments): void {
+    const { labels, value } = readArguments(args)
+    this.series(labels).inc(value)
   }
 
   labels(labels?: AnyLabels): CounterValue {
@@ -77,9 +93,14 @@ class GaugeValue implements GaugeSeries, LabelledSeries {
     this.#value = value
   }
 
-  add(amount = 1): void {
+  inc(amount = 1): void {
     if (typeof amount !== 'number') throw this.#metric.refuse(amount)
     this.#value += amount
+  }
+
+  dec(amount = 1): void {
+    if (typeof amount !== 'number') throw this.#metric.refuse(amount)
+    this.#value -= amount
   }
 }
 
@@ -90,12 +111,19 @@ export class GaugeMetric extends Metric<GaugeValue> implements Gauge<string> {
     return new GaugeValue(this, values)
   }
 
-  set(value: number, labels?: AnyLabels): void {
-    this.series(labels).set(value)
+  set(...args: LabelledArguments): void {
+    const { labels, value } = readArguments(args)
+    this.series(labels).set(value as number)
   }
 
-  add(amount = 1, labels?: AnyLabels): void {
-    this.series(labels).add(amount)
+  inc(...args: LabelledArguments): void {
+    const { labels, value } = readArguments(args)
+    this.series(labels).inc(value)
+  }
+
+  dec(...args: LabelledArguments): void {
+    const { labels, value } = readArguments(args)
+    this.series(labels).dec(value)
   }
 
   labels(labels?: AnyLabels): GaugeValue {
@@ -174,8 +202,9 @@ export class HistogramMetric extends Metric<HistogramValue> implements Histogram
     return new HistogramValue(this, values)
   }
 
-  observe(value: number, labels?: AnyLabels): void {
-    this.series(labels).observe(value)
+  observe(...args: LabelledArguments): void {
+    const { labels, value } = readArguments(args)
+    this.series(labels).observe(value as number)
   }
 
   labels(labels?: AnyLabels): HistogramValue {

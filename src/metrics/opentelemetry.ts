@@ -6,12 +6,10 @@
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
 import { packageVersion } from '../util/process/package-files.ts'
+import { registeredApi } from '../util/tracing/open-telemetry.ts'
 import type { AnyMetric } from './instruments.ts'
 import type { AnyLabels } from './metric.ts'
 import type { MetricsRegistry } from './registry.ts'
-
-/** The place at which `@opentelemetry/api` 1.x keeps what is registered. */
-const globalKey = Symbol.for('opentelemetry.js.api.1')
 
 /** The part of the API that is used here; types of the package would be needed by everyone who checks ours. */
 interface OpenTelemetryProvider {
@@ -58,8 +56,8 @@ export function mirrorToOpenTelemetry(
 }
 
 function findProvider(): OpenTelemetryProvider | undefined {
-  const registered = (globalThis as { readonly [globalKey]?: { readonly metrics?: OpenTelemetryProvider } })[globalKey]
-  return typeof registered?.metrics?.getMeter === 'function' ? registered.metrics : undefined
+  const provider = registeredApi()?.metrics as OpenTelemetryProvider | undefined
+  return typeof provider?.getMeter === 'function' ? provider : undefined
 }
 
 class Mirror {

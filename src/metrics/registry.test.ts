@@ -17,9 +17,9 @@ function createRegistry() {
 test('a counter adds amounts per combination of label values', () => {
   const { registry } = createRegistry()
   const orders = registry.counter('orders_total', { help, labels: ['kind', 'size'] })
-  orders.add(1, { kind: 'a', size: 1 })
-  orders.add(2.5, { size: 1, kind: 'a' })
-  orders.labels({ kind: 'b', size: 1 }).add()
+  orders.inc({ kind: 'a', size: 1 })
+  orders.inc({ size: 1, kind: 'a' }, 2.5)
+  orders.labels({ kind: 'b', size: 1 }).inc()
   expect(registry.read('orders_total', { kind: 'a', size: '1' })).toBe(3.5)
   expect(registry.read('orders_total', { kind: 'b', size: 1 })).toBe(1)
   expect(registry.read('orders_total', { kind: 'c', size: 1 })).toBeUndefined()
@@ -29,15 +29,15 @@ test('a metric without labels exists with the value 0 from its registration', ()
   const { registry } = createRegistry()
   const jobs = registry.counter('jobs_total', { help })
   expect(registry.read('jobs_total')).toBe(0)
-  jobs.add()
+  jobs.inc()
   expect(registry.read('jobs_total')).toBe(1)
 })
 
 test('a gauge is set, raised and lowered', () => {
   const { registry } = createRegistry()
   const gauge = registry.gauge('level', { help, labels: ['tank'] })
-  gauge.set(5, { tank: 'a' })
-  gauge.add(-2, { tank: 'a' })
+  gauge.set({ tank: 'a' }, 5)
+  gauge.inc({ tank: 'a' }, -2)
   expect(registry.read('level', { tank: 'a' })).toBe(3)
   gauge.remove({ tank: 'a' })
   expect(registry.read('level', { tank: 'a' })).toBeUndefined()
@@ -62,7 +62,7 @@ test.each([
 test.each([-1, Number.NaN, Infinity, '1' as never])('a counter refuses %s', (amount) => {
   const { registry } = createRegistry()
   const counter = registry.counter('a_total', { help })
-  expect(() => counter.add(amount)).toThrow(/Cannot record .* in the metric "a_total": a counter only increases/)
+  expect(() => counter.inc(amount)).toThrow(/Cannot record .* in the metric "a_total": a counter only increases/)
 })
 
 test('a histogram refuses what is not a number', () => {
@@ -72,8 +72,8 @@ test('a histogram refuses what is not a number', () => {
 
 test('a second registration of a name returns the same metric', () => {
   const { registry } = createRegistry()
-  registry.counter('a_total', { help, labels: ['x', 'y'] }).add(1, { x: '1', y: '2' })
-  registry.counter('a_total', { help: 'Other words.', labels: ['y', 'x'] }).add(1, { x: '1', y: '2' })
+  registry.counter('a_total', { help, labels: ['x', 'y'] }).inc({ x: '1', y: '2' })
+  registry.counter('a_total', { help: 'Other words.', labels: ['y', 'x'] }).inc({ x: '1', y: '2' })
   expect(registry.read('a_total', { x: '1', y: '2' })).toBe(2)
   expect(registry.histogram('h', { help, buckets: [1, 2] })).toBe(registry.histogram('h', { help, buckets: [1, 2] }))
   expect(registry.histogram('h', { help })).toBe(registry.histogram('h', { help, buckets: [1, 2] }))
@@ -136,8 +136,8 @@ test.each<[string, unknown, string]>([
 test('beyond its limit a metric counts all new combinations of label values as "other", and logs that once', () => {
   const { registry, lines } = createRegistry()
   const counter = registry.counter('a_total', { help, labels: ['kind', 'size'], maxSeries: 3 })
-  for (let index = 0; index < 10; index += 1) counter.add(1, { kind: `k${index}`, size: 's' })
-  counter.add(1, { kind: 'k0', size: 's' })
+  for (let index = 0; index < 10; index += 1) counter.inc({ kind: `k${index}`, size: 's' })
+  counter.inc({ kind: 'k0', size: 's' })
   expect(registry.read('a_total', { kind: 'k0', size: 's' })).toBe(2)
   expect(registry.read('a_total', { kind: 'k3', size: 's' })).toBeUndefined()
   expect(registry.read('a_total', { kind: 'other', size: 'other' })).toBe(7)
@@ -148,10 +148,10 @@ test('a removed series makes room for another one', () => {
   const { registry } = createRegistry()
   const gauge = registry.gauge('level', { help, labels: ['a', 'b'], maxSeries: 2 })
   for (let index = 0; index < 5; index += 1) {
-    gauge.set(index, { a: `${index}`, b: '' })
+    gauge.set({ a: `${index}`, b: '' }, index)
     gauge.remove({ a: `${index}`, b: '' })
   }
-  gauge.set(1, { a: 'x', b: 'y' })
+  gauge.set({ a: 'x', b: 'y' }, 1)
   expect(registry.read('level', { a: 'x', b: 'y' })).toBe(1)
   expect(registry.read('level', { a: '4', b: '' })).toBeUndefined()
 })
@@ -159,8 +159,8 @@ test('a removed series makes room for another one', () => {
 test('a long label value is cut, and one that cannot be encoded is replaced', () => {
   const { registry } = createRegistry()
   const gauge = registry.gauge('level', { help, labels: ['a'] })
-  gauge.set(1, { a: 'x'.repeat(10_000) })
-  gauge.set(2, { a: '\ud800' })
+  gauge.set({ a: 'x'.repeat(10_000) }, 1)
+  gauge.set({ a: '\ud800' }, 2)
   expect(registry.read('level', { a: 'x'.repeat(maxLabelLength) })).toBe(1)
   expect(registry.read('level', { a: '\ufffd' })).toBe(2)
 })
@@ -168,8 +168,8 @@ test('a long label value is cut, and one that cannot be encoded is replaced', ()
 test('a label can have the name of a member of every object', () => {
   const { registry } = createRegistry()
   const gauge = registry.gauge('level', { help, labels: ['constructor', 'toString'] as string[] })
-  expect(() => gauge.set(1, { a: 'b', c: 'd' })).toThrow('the label "constructor" is missing')
-  gauge.set(1, { constructor: 'x', toString: 'y' } as never)
+  expect(() => gauge.set({ a: 'b', c: 'd' }, 1)).toThrow('the label "constructor" is missing')
+  gauge.set({ constructor: 'x', toString: 'y' } as never, 1)
   expect(registry.read('level', { constructor: 'x', toString: 'y' } as never)).toBe(1)
 })
 
@@ -194,7 +194,7 @@ test('a collector that throws is logged once, and the others still run', async (
   registry.onCollect(() => {
     throw new Error('no such file')
   })
-  const stop = registry.onCollect(() => gauge.add())
+  const stop = registry.onCollect(() => gauge.inc())
   await registry.collect()
   await registry.collect()
   stop()

@@ -7,7 +7,6 @@ import { systemClock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
 import type { Family } from './exposition.ts'
-import { familyOf, renderFamilies } from './exposition.ts'
 import type { ForeignMetrics } from './foreign-registry.ts'
 import { type AnyMetric, CounterMetric, GaugeMetric, HistogramMetric } from './instruments.ts'
 import type { AnyLabels, CurrentTrace, MetricContext, MetricDefinition, MetricType } from './metric.ts'
@@ -68,11 +67,13 @@ export class MetricsRegistry {
   }
 
   counter<const L extends string = never>(name: string, options: MetricOptions<L>): Counter<L> {
-    return this.#getOrCreate('counter', name, options, (definition) => new CounterMetric(definition)) as Counter<L>
+    const metric: unknown = this.#getOrCreate('counter', name, options, (definition) => new CounterMetric(definition))
+    return metric as Counter<L>
   }
 
   gauge<const L extends string = never>(name: string, options: MetricOptions<L>): Gauge<L> {
-    return this.#getOrCreate('gauge', name, options, (definition) => new GaugeMetric(definition)) as Gauge<L>
+    const metric: unknown = this.#getOrCreate('gauge', name, options, (definition) => new GaugeMetric(definition))
+    return metric as Gauge<L>
   }
 
   histogram<const L extends string = never>(name: string, options: HistogramOptions<L>): Histogram<L> {
@@ -87,7 +88,8 @@ export class MetricsRegistry {
         `it exists with the buckets ${metric.buckets.join(', ')}; give it the same buckets everywhere`,
       )
     }
-    return metric as Histogram<L>
+    const typed: unknown = metric
+    return typed as Histogram<L>
   }
 
   /** The value of one series; of a histogram, the number of values. Undefined if there is no such series. */
@@ -152,6 +154,8 @@ export class MetricsRegistry {
 
   /** The text of all metrics, in the format that the header `Accept` prefers. */
   async render(accept: string | undefined): Promise<Exposition> {
+    // Without an endpoint, nothing is rendered, and this code is not loaded.
+    const { familyOf, renderFamilies } = await import('./exposition.ts')
     const format = negotiateFormat(accept)
     const [foreign] = await Promise.all([this.#readForeign(), this.collect()])
     const own = [...this.#metrics.values()].map(familyOf)

@@ -21,6 +21,7 @@ import type { Clock } from '../util/async/clock.ts'
 import type { TimerQueue } from '../util/async/timer-queue.ts'
 import { createLogger, type Logger, type LogSink } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
+import type { SpanSubject, Tracing } from '../util/tracing/spans.ts'
 import type { Pause } from '../watching/pause.ts'
 
 import type { CatchUp } from './catch-up.ts'
@@ -64,6 +65,8 @@ export interface Context {
   readonly timers: TimerQueue<WatchedObject>
   /** Has only the methods that some listener has: an event without a listener costs one property read. */
   readonly observer: Observer | undefined
+  /** Without a tracer provider in the process, a use costs one property read. */
+  readonly tracing: Tracing
   readonly catchUp: CatchUp | undefined
   readonly features: ObjectFeatures
   readonly served: ServedResources
@@ -131,6 +134,7 @@ export function callContextOf(context: Context, object: WatchedObject, logger: L
     watch: context.callWatchOf(object),
     defaultBackoffMs: toMs(context.settings.execution.defaultBackoff),
     observer: context.observer,
+    tracing: context.tracing,
     object: () => observedObject(object),
     onOutcome: calls && ((outcome) => calls.record(outcome)),
   }
@@ -145,6 +149,15 @@ export function memoOf({ createMemo }: Pick<Context, 'createMemo'>, object: Watc
 /** The object as the events of the observer have it. */
 export function observedObject({ served, body }: WatchedObject): ObservedObject {
   return toObserved(served.resource, body)
+}
+
+/** The annotation with the trace of the object's author or owner: KEP-5915. Only read, never written. */
+const traceparentAnnotation = 'tracing.k8s.io/traceparent'
+
+/** The object as its spans have it. */
+export function spanSubject({ served: { resource }, body: { metadata } }: WatchedObject): SpanSubject {
+  const { name = '', namespace, uid, annotations } = metadata
+  return { resource, name, namespace, uid, traceparent: annotations?.[traceparentAnnotation] }
 }
 
 /** An object that may not be watched, as the events of the observer have it. */

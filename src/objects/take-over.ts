@@ -26,7 +26,7 @@ export async function readAfterTakeover(
     state.markNotFound()
     return 'not-found'
   }
-  if (!acceptState(context, object, fresh, 'read')) return 'same'
+  if (!acceptState(context, object, fresh, { from: 'read' })) return 'same'
   await context.features.settled(object)
   return 'newer'
 }

@@ -95,7 +95,7 @@ async function writeCondition(
     if (patch === undefined) return
     try {
       const response = await send(context, object, patch)
-      acceptState(context, object, response, 'write')
+      acceptState(context, object, response, { from: 'write', isOwn: true })
       if (findCondition(conditionsOf(response['status']), conditionType) === undefined) stopConditions(served)
     } catch (error) {
       if (!isTolerable(error)) throw error

@@ -13,10 +13,9 @@ import type { QueueWait } from '../queueing/keyed-queue.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { type Logger, logsFrameworkLines } from '../util/log/log.ts'
-
 import { CauseView } from './cause-view.ts'
 import { handleChanges } from './change-handling.ts'
-import { type Context, type ObjectEvent, objectLogger, observedObject } from './context.ts'
+import { type Context, type ObjectEvent, objectLogger, observedObject, spanSubject } from './context.ts'
 import { callEventHandlers } from './event-handling.ts'
 import type { Reservation } from './large-objects.ts'
 import { CallOutcomes, ProcessingRun } from './processing-run.ts'
@@ -25,7 +24,21 @@ import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 import { clearTooLarge, rejectTooLarge } from './too-large-objects.ts'
 import { acceptState, writePatch, writePendingPatches } from './writes.ts'
 
-export async function processObject(
+export function processObject(
+  context: Context,
+  object: WatchedObject,
+  events: readonly ObjectEvent[],
+  wait: QueueWait,
+): Promise<void> {
+  const { spans } = context.tracing
+  if (spans === undefined) return processObserved(context, object, events, wait)
+  return spans.processing(
+    () => spanSubject(object),
+    () => processObserved(context, object, events, wait),
+  )
+}
+
+async function processObserved(
   context: Context,
   object: WatchedObject,
   events: readonly ObjectEvent[],
@@ -161,7 +174,8 @@ async function observe(context: Context, object: WatchedObject, run: ProcessingR
   } else if (event.type === 'seen') {
     const wasEnding = object.isEnding
     // An object that left the selector and matches it again must be handled, even if its state is known already.
-    if (acceptState(context, object, event.object, 'watch') || wasEnding) run.hasNews = true
+    if (acceptState(context, object, event.object, { from: 'watch', event: event.event }) || wasEnding)
+      run.hasNews = true
     object.markSeen()
     await callEventHandlers(context, object, run, { type: event.event, object: event.object })
   } else {
@@ -203,7 +217,7 @@ async function handleFilteredOut(
   run: ProcessingRun,
   existing: KubeObject,
 ): Promise<void> {
-  acceptState(context, object, existing, 'read')
+  acceptState(context, object, existing, { from: 'read' })
   if (matchesSelectors(context, object, run.logger)) {
     // The object matches again: the watch will deliver it.
     object.markSeen()
@@ -276,6 +290,7 @@ function forget(context: Context, object: WatchedObject): void {
 function startThrottling(context: Context, object: WatchedObject, logger: Logger, error: unknown): void {
   // Errors while the operator stops are interruptions, not failures.
   if (context.stopping.aborted) return
+  context.tracing.spans?.processingFailed(error)
   const { clock, settings, timers } = context
   const delayMs = object.errors.fail([...settings.queueing.errorDelays], monotonicNow(clock))
   timers.setAfter(object, delayMs)

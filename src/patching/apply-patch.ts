@@ -20,7 +20,7 @@ export interface PatchWriter {
   /** For the metrics of requests. */
   readonly purpose: RequestPurpose
   /** Called with every response before the next request is sent, since the watch event of the write may arrive at any time. */
-  readonly onResponse: (body: KubeObject) => void
+  readonly onResponse: (body: KubeObject, base: KubeObject | undefined) => void
   /** Called with the status fields that the server has dropped because the schema does not have them. */
   readonly onDropped: (fields: readonly string[]) => void
   /** Status fields that the server is known to drop; they are not sent. */
@@ -113,9 +113,10 @@ async function applyParts(
     const planned = plan(base)
     if (planned === undefined) break
     sent += 1
+    const before: KubeObject = base
     try {
-      base = dropManagedFields((await send(writer, base, subresource, planned)) as KubeObject)
-      writer.onResponse(base)
+      base = dropManagedFields((await send(writer, before, subresource, planned)) as KubeObject)
+      writer.onResponse(base, before)
       break
     } catch (error) {
       if (isNotFound(error)) {
@@ -125,7 +126,7 @@ async function applyParts(
       if (!(isConflict(error) || isUnprocessable(error)) || attempt === maxAttempts) throw error
       base = await rereadObject(writer, base, error)
       // If only the response of the first attempt was lost, the object has the change already: no other request is sent, so report it here.
-      if (base !== undefined) writer.onResponse(base)
+      if (base !== undefined) writer.onResponse(base, undefined)
     }
   }
   return { body: base, requests: sent }

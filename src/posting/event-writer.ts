@@ -2,6 +2,7 @@
 import { isForbidden, isNotFound } from '../client/api-error.ts'
 import { collectionPath, type Located, objectPath } from '../client/paths.ts'
 import type { Session } from '../client/session.ts'
+import type { Observer } from '../observer.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { isPlainObject } from '../util/json/json.ts'
 import type { Logger } from '../util/log/log.ts'
@@ -20,6 +21,7 @@ interface EventWriterOptions {
   readonly settings: PosterSettings
   readonly defaultNamespace?: () => string | undefined
   readonly logger: Logger
+  readonly observer?: Observer | undefined
 }
 
 export class EventWriter {
@@ -39,11 +41,25 @@ export class EventWriter {
     try {
       const isPatched = await this.#patch(event, pending, signal)
       if (!isPatched) await this.#create(event, pending, signal)
+      this.#report(event, pending.count)
     } catch (error) {
       if (event.pendingCount === 0) event.pendingSinceMs = pending.firstMs
       event.pendingCount += pending.count
       if (!signal.aborted) this.#reportFailure(event, error)
     }
+  }
+
+  #report({ reference, content }: AggregatedEvent, count: number): void {
+    const { apiVersion, kind, name, namespace, uid } = reference
+    const { type, reason, message } = content
+    const about = {
+      apiVersion: apiVersion ?? '',
+      kind: kind ?? '',
+      name: name ?? '',
+      namespace: namespace ?? undefined,
+      uid: uid ?? undefined,
+    }
+    this.#options.observer?.eventPosted?.({ reference: about, type, reason, message, count })
   }
 
   /** Returns false if the event must be created: it does not exist yet, has expired, or may not be patched. */

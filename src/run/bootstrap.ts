@@ -51,6 +51,7 @@ import { ChildrenIndex } from '../reconciling/sources/children-index.ts'
 import type { Settings } from '../settings/settings.ts'
 import { StepKeys } from '../steps/step-keys.ts'
 import { StepSecret, stepSecretName } from '../steps/step-secret.ts'
+import { OperatorTracing } from '../tracing/operator-tracing.ts'
 import { type Clock, monotonicNow, systemClock } from '../util/async/clock.ts'
 import { Latch } from '../util/async/latch.ts'
 import type { TaskGroup } from '../util/async/task-group.ts'
@@ -62,10 +63,13 @@ import {
   defaultLogSink,
   type Logger,
   type LogSink,
+  type LogTap,
   limitFrameworkLines,
+  tapSink,
   toLogSink,
 } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 import { Pause } from '../watching/pause.ts'
 import { WorkerPool } from '../workers/pool.ts'
 import { Observers } from './observers.ts'
@@ -110,9 +114,12 @@ export interface BaseOptions {
 export interface Base {
   readonly clock: Clock
   readonly sink: LogSink
+  /** The dashboard shows the log lines of objects. */
+  readonly logTap: LogTap
   readonly logger: Logger
   readonly observers: Observers
   readonly observer: Observer
+  readonly tracing: Tracing
   readonly watchdog: Watchdog
   readonly pause: Pause
   readonly health: Health
@@ -137,11 +144,17 @@ export function createBase({
   const { name, settings, registry } = definition
   const { tasks, end } = lifetimes
   const clock = options.clock ?? systemClock
-  const sink = createSink(settings, options)
+  const logTap: LogTap = { listener: undefined }
+  const sink = tapSink(createSink(settings, options), logTap)
   const logger = createLogger(sink, 'kopf.operator')
   const observers = new Observers(logger)
   if (options.observer !== undefined) observers.add(options.observer)
   const observer = observers.all
+  const tracing = new OperatorTracing({
+    settings: settings.tracing,
+    logger,
+    server: () => transport.info?.server,
+  })
   const watchdog = new Watchdog({ clock, observer, signal: end.signal })
   const pause = new Pause()
   const health = new Health(clock, { lagMs: () => watchdog.lagMs, pause })
@@ -162,9 +175,10 @@ export function createBase({
     metrics: definition.metrics,
     workers,
     observer,
+    tracing,
     client: () => createOperatorClient(discovery, sessions.common, { namespace: undefined, signal: end.signal }),
   })
-  const transport = new AuthenticatedTransport({
+  const transport: AuthenticatedTransport = new AuthenticatedTransport({
     transport: options.transport,
     login: createLogin(options.connection, activities),
     networking: settings.networking,
@@ -192,6 +206,7 @@ export function createBase({
     networking: settings.networking,
     clock,
     observer,
+    tracing,
     signal: end.signal,
   })
   const selectors = [...registry.selectors(), ...peeringSelectors(settings.peering)]
@@ -199,9 +214,11 @@ export function createBase({
   return {
     clock,
     sink,
+    logTap,
     logger,
     observers,
     observer,
+    tracing,
     watchdog,
     pause,
     health,
@@ -234,6 +251,7 @@ function createOperatorClient(
 /** The parts of a run that handle objects and reviews. */
 export interface Assembly {
   readonly context: Context
+  readonly reconciling: ReconcilingContext
   readonly poster: Poster
   readonly daemons: DaemonPool<WatchedObject>
   readonly orchestrator: Orchestrator
@@ -259,6 +277,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
     clock: base.clock,
     settings: settings.posting,
     logger: base.logger,
+    observer: base.observer,
     defaultNamespace: () => base.transport.defaultNamespace,
   })
   // Opens when the indices are complete: no handler is called before.
@@ -332,7 +351,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
   })
   // A paused operator may not complete its indices for a long time: admission reviews then use the incomplete indices.
   void peerings.paused.then(() => indexed.open())
-  return { context, poster, daemons: daemons.pool, orchestrator, admission, peerings }
+  return { context, reconciling, poster, daemons: daemons.pool, orchestrator, admission, peerings }
 }
 
 /** A candidate that becomes the leader reports all objects that it has listed so far as found. */
@@ -388,6 +407,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     queue,
     timers: new TimerQueue<WatchedObject>(clock, (object) => queue.put(object, { type: 'wake' }), stopping),
     observer,
+    tracing: base.tracing,
     catchUp: listensToCatchUp ? new CatchUp(observer, features) : undefined,
     features,
     served: new ServedResources(),

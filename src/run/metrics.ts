@@ -3,11 +3,9 @@
  * nothing listens to the events of the run. Called by run.ts after the startup handlers.
  */
 import type { Resource } from '../kube/resources/resources.ts'
-import { ForeignMetrics } from '../metrics/foreign-registry.ts'
-import { mirrorToOpenTelemetry } from '../metrics/opentelemetry.ts'
-import { startOperatorMetrics } from '../metrics/operator/operator-metrics.ts'
 import type { Context } from '../objects/context.ts'
 import type { ServedResource } from '../objects/state/served-resource.ts'
+import { currentSpan, registeredApi, type SpanIds } from '../util/tracing/open-telemetry.ts'
 import type { Base, OperatorDefinition } from './bootstrap.ts'
 
 export interface RunningMetrics {
@@ -22,15 +20,22 @@ export interface StartMetricsOptions {
   readonly definition: OperatorDefinition
 }
 
-/** Undefined if the metrics are neither served nor mirrored. */
-export function startMetrics({ base, definition }: StartMetricsOptions): RunningMetrics | undefined {
+/** Resolves with undefined if the metrics are neither served nor mirrored. The code that writes the series is loaded only if they are. */
+export async function startMetrics({ base, definition }: StartMetricsOptions): Promise<RunningMetrics | undefined> {
   const { settings, name, metrics, registry: handlers } = definition
   const { registry } = metrics
   const { clock, logger, observers } = base
   registry.logger = logger
+  if (settings.metrics.address === null && registeredApi()?.metrics === undefined) return undefined
+  const [{ mirrorToOpenTelemetry }, { ForeignMetrics }, { startOperatorMetrics }] = await Promise.all([
+    import('../metrics/opentelemetry.ts'),
+    import('../metrics/foreign-registry.ts'),
+    import('../metrics/operator/operator-metrics.ts'),
+  ])
   const stopMirror = mirrorToOpenTelemetry(registry, { logger })
   if (settings.metrics.address === null && stopMirror === undefined) return undefined
   let context: Pick<Context, 'served' | 'leadership'> | undefined
+  registry.traceSource = sampledSpan
   registry.foreign = new ForeignMetrics({ registry: () => settings.metrics.registry, clock, logger })
   const series = startOperatorMetrics({
     registry,
@@ -51,6 +56,12 @@ export function startMetrics({ base, definition }: StartMetricsOptions): Running
       series.stop()
     },
   }
+}
+
+/** An exemplar refers only to a trace that is recorded. */
+function sampledSpan(): SpanIds | undefined {
+  const span = currentSpan()
+  return span?.isSampled ? span : undefined
 }
 
 function countObjects({ resource, objects }: ServedResource): { readonly resource: Resource; readonly count: number } {

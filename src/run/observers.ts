@@ -6,14 +6,7 @@ import type { Logger } from '../util/log/log.ts'
 type EventName = keyof Observer
 type Listener = (event: never) => void
 
-function chain(first: Listener, second: Listener): Listener {
-  return (event) => {
-    first(event)
-    second(event)
-  }
-}
-
-const eventNames: Readonly<Record<EventName, true>> = {
+export const eventNames: Readonly<Record<EventName, true>> = {
   phaseChanged: true,
   connected: true,
   leadershipChanged: true,
@@ -26,6 +19,7 @@ const eventNames: Readonly<Record<EventName, true>> = {
   streamReceived: true,
   listed: true,
   eventReceived: true,
+  stateObserved: true,
   objectQueued: true,
   staleStateDropped: true,
   workQueued: true,
@@ -42,6 +36,7 @@ const eventNames: Readonly<Record<EventName, true>> = {
   handlerCutOff: true,
   requestFinished: true,
   patchWritten: true,
+  eventPosted: true,
   daemonStarted: true,
   daemonStopped: true,
   timerFired: true,
@@ -85,5 +80,12 @@ export class Observers {
         this.#failed.add(name)
       }
     }
+  }
+}
+
+function chain(first: Listener, second: Listener): Listener {
+  return (event) => {
+    first(event)
+    second(event)
   }
 }

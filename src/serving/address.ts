@@ -28,6 +28,9 @@ export interface AddressDefaults {
 /** The address of the metrics endpoint, where it is not given. */
 export const metricsDefaults = { defaultPort: 8443, defaultPath: '/metrics' } as const
 
+/** The address of the dashboard, where it is not given. */
+export const dashboardDefaults = { defaultPort: 8444 } as const
+
 /** `URL` cannot parse these addresses: without a host, it throws or takes the path for the host. */
 const pattern =
   /^(?:(?<scheme>[a-z][a-z\d+.-]*):\/\/)?(?![a-z][a-z\d+.-]*:\/\/)(?<host>\[[^\]]*\]|[^:/?#@[\]\s]*)(?::(?<port>\d*))?(?<path>\/[^?#]*)?$/i

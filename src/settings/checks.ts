@@ -86,7 +86,7 @@ export const fieldManagerName: OptionCheck<string> = createCheck(
 
 /** The address of an HTTP endpoint. The owner of the endpoint parses it again when it starts it. */
 export function endpointAddress(defaults: Omit<AddressDefaults, 'fail'>): OptionCheck<string> {
-  const { defaultPort, defaultPath } = defaults
+  const { defaultPort, defaultPath = '' } = defaults
   const refuse = () => {
     throw new Error('refused')
   }

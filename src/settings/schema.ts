@@ -2,7 +2,7 @@
 import { defaultMaxLifetime } from '../kube/peerings.ts'
 import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from '../persistence/diffbase-storage.ts'
 import { type ProgressStorage, SmartProgressStorage } from '../persistence/progress-storage.ts'
-import { metricsDefaults } from '../serving/address.ts'
+import { dashboardDefaults, metricsDefaults } from '../serving/address.ts'
 import { duration, flag, integer, type OptionCheck, oneOf, orNull, text } from '../util/option-checks.ts'
 import { handlersSeconds } from '../util/stopping-times.ts'
 import {
@@ -57,8 +57,22 @@ export const settingSpecs: SettingSpecs = {
     reportingInstance: setting(text, 'dev'),
     eventNamePrefix: setting(text, 'kopf-event-'),
   },
+  tracing: {
+    enabled: setting(flag, true),
+  },
   logging: {
     frameworkLevel: setting(orNull(oneOf('debug', 'info', 'warn', 'error')), null),
+  },
+  journal: {
+    enabled: setting(orNull(flag), null),
+    entriesPerObject: setting(integer(1), 50),
+    maxBytes: setting(integer(0), 10 * 1024 * 1024),
+  },
+  dashboard: {
+    address: setting(orNull(endpointAddress(dashboardDefaults)), null),
+    plainHttp: setting(flag, false),
+    certFile: setting(orNull(text), null),
+    keyFile: setting(orNull(text), null),
   },
   metrics: {
     address: setting(orNull(endpointAddress(metricsDefaults)), null),

@@ -88,6 +88,13 @@ describe.each(names)('the project %s', (name) => {
     expect(commands).toBe(`npm ci && npm run build\nnpm start --prefix cookbook/${name}\n`)
   })
 
+  test('has a README that quotes log lines as npm start prints them at a terminal', () => {
+    const blocks = [...read(name, 'README.md').matchAll(/^```(\w*)\n(.*?)^```/gms)]
+    const lines = blocks.flatMap(([, language, text]) => (language === '' ? text!.trimEnd().split('\n') : []))
+    const asPrinted = /^(?:\d\d:\d\d:\d\d (?:DEBUG|INFO|WARN|ERROR) +\S|kopf dev: |…$)/
+    expect(lines.filter((line) => !asPrinted.test(line))).toEqual([])
+  })
+
   test('has a README whose links work', () => {
     expect(brokenLinks(name)).toEqual([])
   })

@@ -1,6 +1,7 @@
 /** Observer events of the work queue, of processing, of streams and of requests: the facts that metrics and the dashboard need. */
-import { type Observer, Operator, PermanentError, TemporaryError } from 'kopf'
+import { AdmissionError, type Observer, Operator, PermanentError, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
+import { Door, refusalOf, widget } from '../admission/admission-support.ts'
 import { untilHandled, useCleanLab } from '../support/handled.ts'
 import { gate } from '../support/recording.ts'
 
@@ -113,6 +114,33 @@ test('requests have a purpose, and a resource where the path has one', async () 
     expect(seen).toContain(expected)
   }
   expect([...seen].filter((one) => one.startsWith('other'))).toEqual([])
+})
+
+test('an answered review has the reviewed object, its operation, and the message of a denial', async () => {
+  const kopf = new Operator()
+  const door = new Door(lab, kopf)
+  kopf.on.validate(lab.widgets, { id: 'small' }, ({ spec }) => {
+    if (spec['size'] !== 1) throw new AdmissionError(`no size ${spec['size']}`.padEnd(5000, '!'))
+  })
+  const { observer, events } = record('reviewAnswered')
+  await lab.start(kopf, { observer })
+  await door.ask({ operation: 'UPDATE' })
+  await door.ask({ name: undefined, object: widget(lab, { metadata: { name: undefined, generateName: 'any-' } }) })
+  const large = widget(lab, { spec: { size: 2 }, metadata: { uid: 'the-uid' } })
+  await door.ask({ object: null, oldObject: large, operation: 'DELETE' })
+  await refusalOf(door.ask({ object: null }))
+  const [allowed, unnamed, denied, refused] = events.map(([, event]) => event)
+  const { namespace } = lab
+  expect(allowed).toMatchObject({
+    object: { resource: { plural: 'widgets' }, namespace, name: 'one', uid: undefined },
+    ...{ operation: 'UPDATE', allowed: true, message: undefined, body: { spec: { size: 1 } } },
+  })
+  expect(unnamed).toMatchObject({ object: { name: 'any-*', namespace } })
+  expect(denied).toMatchObject({
+    ...{ object: { name: 'one', uid: 'the-uid' }, operation: 'DELETE', allowed: false, body: large },
+    ...{ message: expect.stringMatching(/^no size 2!{1991}$/), handler: { id: 'small', type: 'validate' } },
+  })
+  expect(refused).toMatchObject({ object: undefined, body: undefined, operation: undefined, code: 400 })
 })
 
 test('data of a watch, the end of a watch and forgotten objects are reported', async () => {

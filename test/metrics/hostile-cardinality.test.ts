@@ -94,7 +94,7 @@ test('thousands of objects with strange names and failing handlers create no new
       delayMs: undefined,
       error,
     })
-    emit('patchWritten', { object, purpose: 'handling', requests: 1 })
+    emit('patchWritten', { object, purpose: 'handling', requests: 1, writes: [], authors: new Map() })
     emit('staleStateDropped', { object })
     emit('daemonStarted', { object, handler: { id: 'tick', type: 'timer' } })
     emit('timerFired', { object, handler: { id: 'tick', type: 'timer' }, latenessMs: 1 })

@@ -53,9 +53,9 @@ function valuesOf(metric: MetricData | undefined): unknown[] {
 
 async function handleOne(kopf: Operator): Promise<void> {
   kopf.on.create(lab.widgets, { id: 'make' }, ({ metrics }) => {
-    metrics.counter('orders_total', { help: 'Orders.', labels: ['kind'] }).add(2, { kind: 'express' })
+    metrics.counter('orders_total', { help: 'Orders.', labels: ['kind'] }).inc({ kind: 'express' }, 2)
     metrics.gauge('level', { help: 'Level.' }).set(1.5)
-    metrics.histogram('sizes', { help: 'Sizes.', labels: ['kind'], buckets: [1, 10] }).observe(5, { kind: 'box' })
+    metrics.histogram('sizes', { help: 'Sizes.', labels: ['kind'], buckets: [1, 10] }).observe({ kind: 'box' }, 5)
   })
   await lab.start(kopf)
   await lab.create('one', { spec: {} })
@@ -93,7 +93,7 @@ test('values are read when OpenTelemetry collects them, not copied when they cha
   collected = new Collected().register()
   const kopf = new Operator()
   await handleOne(kopf)
-  kopf.metrics.counter('orders_total', { help: 'Orders.', labels: ['kind'] }).add(1, { kind: 'slow' })
+  kopf.metrics.counter('orders_total', { help: 'Orders.', labels: ['kind'] }).inc({ kind: 'slow' })
   expect(valuesOf((await collected.read()).get('orders_total'))).toEqual([
     [{ kind: 'express' }, 2],
     [{ kind: 'slow' }, 1],
@@ -105,7 +105,7 @@ test('after the operator has stopped, nothing is mirrored any more', async () =>
   const kopf = new Operator()
   await handleOne(kopf)
   await lab.stopAll()
-  kopf.metrics.histogram('sizes', { help: 'Sizes.', labels: ['kind'], buckets: [1, 10] }).observe(5, { kind: 'late' })
+  kopf.metrics.histogram('sizes', { help: 'Sizes.', labels: ['kind'], buckets: [1, 10] }).observe({ kind: 'late' }, 5)
   const sizes = (await collected.read()).get('sizes') as HistogramMetricData
   expect(sizes.dataPoints.map(({ attributes }) => attributes)).toEqual([{ kind: 'box' }])
 })

@@ -271,7 +271,7 @@ test('metrics of the user and of the library in settings.metrics.registry are se
     registry: { contentType: 'text/plain', metrics: () => '# TYPE theirs gauge\ntheirs 7\n' },
   })
   kopf.on.create(lab.widgets, ({ metrics }) => {
-    metrics.counter('orders_total', { help: 'Orders.', labels: ['kind'] }).add(2, { kind: 'express' })
+    metrics.counter('orders_total', { help: 'Orders.', labels: ['kind'] }).inc({ kind: 'express' }, 2)
   })
   await lab.start(kopf)
   await lab.create('one', { spec: {} })

@@ -12,7 +12,7 @@ test('handlers of all types get the argument metrics, which is the same as that 
   const kopf = new Operator()
   const called = (type: string) => (args: object) => {
     const { metrics } = args as { metrics: typeof kopf.metrics }
-    metrics.counter('calls_total', { help, labels: ['type'] }).add(1, { type })
+    metrics.counter('calls_total', { help, labels: ['type'] }).inc({ type })
   }
   kopf.on.startup(called('startup'))
   kopf.on.cleanup(called('cleanup'))
@@ -40,7 +40,7 @@ test('handlers of all types get the argument metrics, which is the same as that 
 test('an error in the use of a metric fails the handler with a message that teaches', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'make', errors: 'permanent' }, ({ metrics }) => {
-    metrics.counter('kopf_calls_total', { help }).add()
+    metrics.counter('kopf_calls_total', { help }).inc()
   })
   await lab.start(kopf)
   await lab.create('one', { spec: {} })

@@ -259,3 +259,20 @@ test('a missing page is answered with 404 and a link to the start page', async (
   expect(response?.status()).toBe(404)
   expect(await reader.page.locator('.NotFound a').getAttribute('href')).toBe('/')
 })
+
+test('the page for a missing address names the problem, also if the address ends with a slash', async () => {
+  await using reader = await visit(desk)
+  for (const path of ['/guide/no-such-page.html', '/guide/no-such-page/']) {
+    await reader.page.goto(site.url + path)
+    await expect
+      .poll(() => reader.page.locator('.NotFound').textContent())
+      .toContain('The site has no page at this address')
+  }
+})
+
+test('an address with a slash at its end leads to the page without it', async () => {
+  await using reader = await visit(desk)
+  await reader.page.goto(`${site.url}/guide/handlers/#the-finalizer`)
+  await reader.page.waitForURL(`${site.url}/guide/handlers.html#the-finalizer`)
+  expect(await reader.page.locator('.vp-doc h1').textContent()).toContain('Handlers')
+})

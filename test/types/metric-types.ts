@@ -6,43 +6,44 @@ const help = 'Orders.'
 
 const orders = kopf.metrics.counter('orders_total', { help, labels: ['kind', 'size'] })
 const typed: Counter<'kind' | 'size'> = orders
-orders.add(1, { kind: 'express', size: 3 })
-orders.labels({ kind: 'express', size: 'large' }).add()
+orders.inc({ kind: 'express', size: 3 })
+orders.labels({ kind: 'express', size: 'large' }).inc()
 // @ts-expect-error: there is no label "knd"
-orders.add(1, { knd: 'express', size: 3 })
+orders.inc({ knd: 'express', size: 3 })
 // @ts-expect-error: "size" is missing
 orders.labels({ kind: 'express' })
 // @ts-expect-error: the labels are missing
-orders.add(1)
+orders.inc(1)
 // @ts-expect-error: a label is a text or a number
-orders.add(1, { kind: 'express', size: { of: 3 } })
+orders.inc({ kind: 'express', size: { of: 3 } })
 
 const jobs = kopf.metrics.counter('jobs_total', { help })
-jobs.add()
-jobs.add(2)
+jobs.inc()
+jobs.inc(2)
 // @ts-expect-error: the counter has no labels
-jobs.add(1, { kind: 'express' })
+jobs.inc({ kind: 'express' })
 // @ts-expect-error: the counter has no labels
 jobs.labels({ kind: 'express' })
 
 const level = kopf.metrics.gauge('level', { help, labels: ['tank'] })
-level.set(1, { tank: 'left' })
-level.add(-1, { tank: 'left' })
+level.set({ tank: 'left' }, 1)
+level.dec({ tank: 'left' })
+level.inc({ tank: 'left' }, 2)
 level.remove({ tank: 'left' })
 // @ts-expect-error: there is no label "tnk"
-level.set(1, { tnk: 'left' })
+level.set({ tnk: 'left' }, 1)
 
 const seconds = kopf.metrics.histogram('seconds', { help, labels: ['job'], buckets: [0.1, 1] })
-seconds.observe(0.5, { job: 'a' })
+seconds.observe({ job: 'a' }, 0.5)
 seconds.labels({ job: 'a' }).observe(0.5)
 // @ts-expect-error: the label is missing
 seconds.observe(0.5)
 
 kopf.on.create('configmaps', ({ metrics }) => {
   const same: Metrics = metrics
-  same.counter('orders_total', { help, labels: ['kind'] }).add(1, { kind: 'express' })
+  same.counter('orders_total', { help, labels: ['kind'] }).inc({ kind: 'express' })
   // @ts-expect-error: there is no label "knd"
-  metrics.counter('orders_total', { help, labels: ['kind'] }).add(1, { knd: 'express' })
+  metrics.counter('orders_total', { help, labels: ['kind'] }).inc({ knd: 'express' })
 })
 // @ts-expect-error: a metric needs a help text
 kopf.metrics.gauge('level', {})

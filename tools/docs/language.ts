@@ -13,7 +13,7 @@ interface Rule {
 
 const rules: readonly Rule[] = [
   {
-    pattern: /\b(?:whoever|nobody|somebody|whom|whomever)\b/i,
+    pattern: /\b(?:whoever|nobody|no one|somebody|whom|whomever)\b/i,
     advice: 'name the person or the program: "a user", "another operator"',
   },
   { pattern: /\banew\b/i, advice: 'write "again"' },
@@ -52,7 +52,8 @@ const rules: readonly Rule[] = [
   { pattern: /\b(?:has|have|had) gone\b(?! back)/i, advice: 'write "is deleted" or "is closed"' },
   { pattern: /\basked to go\b/i, advice: 'write "is stopped"' },
   { pattern: /\b(?:take|takes|taken|took) up (?:again|where|its|their)\b/i, advice: 'write "resume" or "continue"' },
-  { pattern: /\b(?:goes|went) on\b/i, advice: 'write "continue"' },
+  { pattern: /\b(?:go|goes|went) on(?! (?:the|a|an) )\b/i, advice: 'write "continue"' },
+  { pattern: /\bwithout a word\b/i, advice: 'say what is not logged or sent' },
   { pattern: /\b(?:one|none|some) of what\b/i, advice: 'name the things' },
   {
     pattern:

@@ -46,7 +46,7 @@ export function addServerCommand(program: Command): void {
     )
   addExamples(command, [
     'npx kopf server --kubeconfig dev.kubeconfig',
-    'kubectl --kubeconfig dev.kubeconfig get namespaces',
+    'kubectl --kubeconfig dev.kubeconfig get namespaces # In another terminal.',
     'npx kopf server --data-dir data --port 6443 --kubeconfig dev.kubeconfig',
   ]).action(async (options: ServerOptions) => run(options))
 }

@@ -19,21 +19,21 @@ export interface HistogramOptions<L extends string> extends MetricOptions<L> {
   readonly buckets?: readonly number[]
 }
 
-/** The labels at the end of the parameters: absent for a metric without labels. */
+/** The labels as a parameter: absent for a metric without labels. */
 type LabelParameter<L extends string> = [L] extends [never] ? [] : [labels: LabelValues<L>]
 
 /** One series of a counter. */
 export interface CounterSeries {
   /** Adds an amount, which must not be negative. Default: 1. */
-  add(amount?: number): void
+  inc(amount?: number): void
   /** The current value. */
   readonly value: number
 }
 
 /** A number that only increases: calls, errors, bytes. Its name ends with `_total`. */
 export interface Counter<L extends string = never> {
-  /** Adds an amount, which must not be negative, to the series with these labels. */
-  add(...args: [L] extends [never] ? [amount?: number] : [amount: number, labels: LabelValues<L>]): void
+  /** Adds an amount, which must not be negative, to the series with these labels. Default: 1. */
+  inc(...args: [...LabelParameter<L>, amount?: number]): void
   /** Returns the series with these labels. Keep it where the same labels are used often: its methods need no lookup. */
   labels(...labels: LabelParameter<L>): CounterSeries
   /** Removes the series with these labels. */
@@ -44,8 +44,10 @@ export interface Counter<L extends string = never> {
 export interface GaugeSeries {
   /** Replaces the value. */
   set(value: number): void
-  /** Adds an amount, which may be negative. Default: 1. */
-  add(amount?: number): void
+  /** Adds an amount. Default: 1. */
+  inc(amount?: number): void
+  /** Subtracts an amount. Default: 1. */
+  dec(amount?: number): void
   /** The current value. */
   readonly value: number
 }
@@ -53,9 +55,11 @@ export interface GaugeSeries {
 /** A number that increases and decreases: queue lengths, temperatures, versions in use. */
 export interface Gauge<L extends string = never> {
   /** Replaces the value of the series with these labels. */
-  set(value: number, ...labels: LabelParameter<L>): void
-  /** Adds an amount, which may be negative, to the series with these labels. */
-  add(...args: [L] extends [never] ? [amount?: number] : [amount: number, labels: LabelValues<L>]): void
+  set(...args: [...LabelParameter<L>, value: number]): void
+  /** Adds an amount to the series with these labels. Default: 1. */
+  inc(...args: [...LabelParameter<L>, amount?: number]): void
+  /** Subtracts an amount from the series with these labels. Default: 1. */
+  dec(...args: [...LabelParameter<L>, amount?: number]): void
   /** Returns the series with these labels. Keep it where the same labels are used often: its methods need no lookup. */
   labels(...labels: LabelParameter<L>): GaugeSeries
   /** Removes the series with these labels, for example when the thing that it measures is gone. */
@@ -75,7 +79,7 @@ export interface HistogramSeries {
 /** The distribution of values, such as durations in seconds, in buckets. */
 export interface Histogram<L extends string = never> {
   /** Counts one value in the series with these labels. */
-  observe(value: number, ...labels: LabelParameter<L>): void
+  observe(...args: [...LabelParameter<L>, value: number]): void
   /** Returns the series with these labels. Keep it where the same labels are used often: its methods need no lookup. */
   labels(...labels: LabelParameter<L>): HistogramSeries
   /** Removes the series with these labels. */
@@ -85,12 +89,12 @@ export interface Histogram<L extends string = never> {
 /**
  * The `metrics` argument of handlers, and `operator.metrics`: counters, gauges and histograms of your own. The metrics endpoint of the operator
  * serves them together with its own series. Each method returns the metric of this name, and creates it on first use: call it in the handler or
- * once at the start, with the same options. Names that begin with `kopf_`, `controller_runtime_` and other prefixes of the framework are refused.
+ * once at the start, with the same options. The methods of metrics are those of prom-client. Names that begin with `kopf_`, `controller_runtime_` and other prefixes of the framework are refused.
  *
  * @example
  * ```ts
  * kopf.on.create(Order, ({ spec, metrics }) => {
- *   metrics.counter('orders_total', { help: 'Orders by kind.', labels: ['kind'] }).add(1, { kind: spec.kind })
+ *   metrics.counter('orders_total', { help: 'Orders by kind.', labels: ['kind'] }).inc({ kind: spec.kind })
  * })
  * ```
  */

@@ -68,11 +68,11 @@ export function createHandlerSeries({ registry, handlers, namespaces }: SeriesCo
     handlerFinished({ handler, object, outcome, durationMs }) {
       const series = seriesOf(handler, object)
       series.calls[outcome] ??= calls.labels({ ...series.known, outcome })
-      series.calls[outcome].add()
+      series.calls[outcome].inc()
       series.durations.observe(durationMs / 1000)
     },
-    daemonStarted: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).add(1),
-    daemonStopped: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).add(-1),
+    daemonStarted: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).inc(),
+    daemonStopped: ({ object, handler }) => daemons.labels(daemonLabels(object, handler)).dec(),
     timerFired({ object, handler, latenessMs }) {
       const { resource, handler: id } = daemonLabels(object, handler)
       lateness.labels({ resource, handler: id }).observe(latenessMs / 1000)

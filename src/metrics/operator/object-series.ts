@@ -65,7 +65,7 @@ export function createObjectSeries(
     for (const [{ resource }, startedMs] of running) {
       const seconds = (nowMs() - startedMs) / 1000
       const { unfinished, longest } = seriesOf(resource)
-      unfinished.add(seconds)
+      unfinished.inc(seconds)
       if (seconds > longest.value) longest.set(seconds)
     }
   })
@@ -74,8 +74,8 @@ export function createObjectSeries(
     workQueued({ object, priority, isRetry }) {
       const series = seriesOf(object.resource)
       series.waiting[priority] += 1
-      series.adds.add()
-      if (isRetry) series.retries.add()
+      series.adds.inc()
+      if (isRetry) series.retries.inc()
     },
     workDropped({ object, priority }) {
       seriesOf(object.resource).waiting[priority] -= 1
@@ -84,22 +84,22 @@ export function createObjectSeries(
       const series = seriesOf(object.resource)
       series.waiting[priority] -= 1
       series.queueDuration.observe(waitedMs / 1000)
-      series.active.add(1)
+      series.active.inc()
       running.set(object, nowMs())
     },
     processingFinished({ object, durationMs, result, hasFailedPermanently }) {
       const series = seriesOf(object.resource)
       running.delete(object)
-      series.active.add(-1)
+      series.active.dec()
       series.workDuration.observe(durationMs / 1000)
       series.reconcileTime.observe(durationMs / 1000)
-      series.results[result].add()
-      if (result === 'error') series.errors.add()
-      if (hasFailedPermanently) series.terminalErrors.add()
+      series.results[result].inc()
+      if (result === 'error') series.errors.inc()
+      if (hasFailedPermanently) series.terminalErrors.inc()
     },
-    patchWritten: ({ object, purpose, requests }) => seriesOf(object.resource).writes[purpose].add(requests),
-    staleStateDropped: ({ object }) => seriesOf(object.resource).stale.add(),
-    contentionFound: ({ owner }) => seriesOf(owner.resource).contention.add(),
+    patchWritten: ({ object, purpose, requests }) => seriesOf(object.resource).writes[purpose].inc(requests),
+    staleStateDropped: ({ object }) => seriesOf(object.resource).stale.inc(),
+    contentionFound: ({ owner }) => seriesOf(owner.resource).contention.inc(),
   }
 }
 

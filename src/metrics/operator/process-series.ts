@@ -34,10 +34,10 @@ function addVersions(registry: MetricsRegistry): void {
   const [major = '', minor = '', patch = ''] = process.versions.node.split('.')
   registry
     .gauge('nodejs_version_info', { help: 'Node.js version info.', labels: ['version', 'major', 'minor', 'patch'] })
-    .set(1, { version: process.version, major, minor, patch })
+    .set({ version: process.version, major, minor, patch }, 1)
   registry
     .gauge('kopf_build_info', { help: 'The version of the framework. The value is 1.', labels: ['version'] })
-    .set(1, { version: packageVersion() })
+    .set({ version: packageVersion() }, 1)
   const startedMs = systemClock.now() - process.uptime() * 1000
   registry
     .gauge('process_start_time_seconds', { help: 'Start time of the process since unix epoch in seconds.' })
@@ -93,7 +93,7 @@ function addGc(registry: MetricsRegistry): () => void {
     buckets: gcBuckets,
   })
   const observe = ({ duration, detail }: GcEntry) =>
-    histogram.observe(duration / 1000, { kind: gcKinds[detail?.kind ?? 0] ?? 'other' })
+    histogram.observe({ kind: gcKinds[detail?.kind ?? 0] ?? 'other' }, duration / 1000)
   for (const kind of ['major', 'minor', 'incremental', 'weakcb']) histogram.labels({ kind })
   const observer = new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) observe(entry as GcEntry)
@@ -129,9 +129,9 @@ function addCpu(registry: MetricsRegistry, collect: Collect): void {
     // Another run of the operator may have counted up to a moment ago.
     const userSeconds = Math.max(0, used.user / 1e6 - user.labels().value)
     const systemSeconds = Math.max(0, used.system / 1e6 - system.labels().value)
-    user.add(userSeconds)
-    system.add(systemSeconds)
-    both.add(userSeconds + systemSeconds)
+    user.inc(userSeconds)
+    system.inc(systemSeconds)
+    both.inc(userSeconds + systemSeconds)
   })
 }
 

@@ -47,12 +47,12 @@ export function createRequestSeries({ registry }: SeriesContext): Observer {
         total: requests.labels({ code: codeOf(status), method, host }),
         duration: durations.labels({ verb: method, host }),
       }))
-      total.add()
+      total.inc()
       duration.observe(durationMs / 1000)
       const label = resource === undefined ? '' : resourceLabel(resource)
       const byResource = getOrAddMap(byPurpose, purpose)
       const byCode = getOrAddMap(byResource, label)
-      getOrAdd(byCode, status, () => purposes.labels({ purpose, resource: label, code: codeOf(status) })).add()
+      getOrAdd(byCode, status, () => purposes.labels({ purpose, resource: label, code: codeOf(status) })).inc()
     },
   }
 }

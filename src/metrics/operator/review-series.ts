@@ -38,14 +38,14 @@ export function createReviewSeries(
     if (handler.type !== 'convert') denials.labels({ handler: webhook })
   }
   return {
-    reviewStarted: (review) => inFlight.labels({ webhook: labelOf(review) }).add(1),
+    reviewStarted: (review) => inFlight.labels({ webhook: labelOf(review) }).inc(),
     reviewAnswered({ review, allowed, handler, code, durationMs }) {
       const webhook = labelOf(review)
-      inFlight.labels({ webhook }).add(-1)
+      inFlight.labels({ webhook }).dec()
       latency.labels({ webhook }).observe(durationMs / 1000)
       // The API server has given up: nginx's status for that, since there is none in HTTP.
-      requests.labels({ webhook, code: String(code ?? 499) }).add()
-      if (allowed === false) denials.labels({ handler: handler === undefined ? unnamed : handlers.of(handler) }).add()
+      requests.labels({ webhook, code: String(code ?? 499) }).inc()
+      if (allowed === false) denials.labels({ handler: handler === undefined ? unnamed : handlers.of(handler) }).inc()
     },
   }
 }

@@ -53,7 +53,7 @@ export function createWatchSeries({ registry, nowMs, collect }: SeriesContext): 
       const label = resourceLabel(resource)
       // The silence of a watch that has never been open counts from its first failure.
       if (!streams.has(`${label}/${namespace ?? ''}`)) follow(event)
-      restarts.labels({ resource: label, reason: reasonOf(error) }).add()
+      restarts.labels({ resource: label, reason: reasonOf(error) }).inc()
     },
     streamEnded({ resource, namespace }) {
       streams.delete(`${resourceLabel(resource)}/${namespace ?? ''}`)

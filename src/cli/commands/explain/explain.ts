@@ -1,25 +1,25 @@
 /** `kopf explain`: prints what an operator has stored on an object, and why each handler is called or not. Read-only. */
 import type { Command } from 'commander'
-import { collectionPath } from '../../client/paths.ts'
-import { formatGroupVersion, type KubeObject } from '../../kube/objects.ts'
-import type { Resource } from '../../kube/resources/resources.ts'
-import { selectResources } from '../../kube/resources/selectors.ts'
-import type { Operator } from '../../operator.ts'
-import { internalsOf } from '../../operator-internals.ts'
-import { reconcilerLabel, toReconcilerLabel } from '../../reconciling/children/labels.ts'
-import { systemClock } from '../../util/async/clock.ts'
-import { toJsonText } from '../../util/json/json-text.ts'
-import { describeError } from '../../util/log/describe-error.ts'
-import type { CommandCluster } from '../cluster.ts'
-import { addExamples, choiceOption } from '../help.ts'
-import { addClusterOptions, type ClusterArguments, readObjectName, resourceArgument } from '../options/cluster.ts'
-import { addOperatorOptions, loadOperatorFiles, type OperatorArguments } from '../options/operator-files.ts'
-import { outputPalette, print } from '../terminal.ts'
+import { collectionPath } from '../../../client/paths.ts'
+import { formatGroupVersion, type KubeObject } from '../../../kube/objects.ts'
+import type { Resource } from '../../../kube/resources/resources.ts'
+import { selectResources } from '../../../kube/resources/selectors.ts'
+import type { Operator } from '../../../operator.ts'
+import { internalsOf } from '../../../operator-internals.ts'
+import { reconcilerLabel, toReconcilerLabel } from '../../../reconciling/children/labels.ts'
+import { systemClock } from '../../../util/async/clock.ts'
+import { toJsonText } from '../../../util/json/json-text.ts'
+import { describeError } from '../../../util/log/describe-error.ts'
+import type { CommandCluster } from '../../cluster.ts'
+import { addExamples, choiceOption } from '../../help.ts'
+import { addClusterOptions, readObjectName, resourceArgument } from '../../options/cluster.ts'
+import { addOperatorOptions, loadOperatorFiles, type OperatorArguments } from '../../options/operator-files.ts'
+import { outputPalette, print } from '../../terminal.ts'
+import type { HistoryArguments } from './explain-history.ts'
 import { renderExplanation } from './explain-render.ts'
 
-interface ExplainArguments extends OperatorArguments, ClusterArguments {
-  readonly namespace?: string
-  readonly output?: string
+interface ExplainArguments extends OperatorArguments, HistoryArguments {
+  readonly history?: boolean
 }
 
 export function addExplainCommand(program: Command): void {
@@ -37,6 +37,24 @@ export function addExplainCommand(program: Command): void {
     .option('-n, --namespace <name>', 'the namespace of the object (default: the one in the kubeconfig)')
   addOperatorOptions(command)
   addClusterOptions(command)
+    .optionsGroup('History:')
+    .option(
+      '--history',
+      'show what has happened to the object, from the journal of a running operator with a dashboard',
+    )
+    .option('--url <url>', 'the address of its dashboard; without it, the operator is found in the cluster')
+    .option('--certificate-authority <file>', 'with --url: the CA that signed the certificate of the operator')
+    .option('--insecure', 'with --url: do not verify the certificate; for experiments only')
+    .option(
+      '--token-file <file>',
+      'log in to the operator with the token in this file, or with that on standard input: -',
+    )
+    .option('--service-account <name>', 'log in to the operator with a new token for this service account')
+    .option(
+      '--operator-namespace <name>',
+      'the namespace in which the operator runs (default: the one in the kubeconfig)',
+    )
+    .option('--selector <labels>', 'the labels of the pods of the operator')
     .optionsGroup('Options:')
     .addOption(choiceOption('-o, --output <format>', 'the format of the output', ['text', 'json']).default('text'))
   addExamples(command, [
@@ -44,15 +62,38 @@ export function addExplainCommand(program: Command): void {
     'npx kopf explain database/orders',
     'npx kopf explain databases.example.com orders -n prod --file operator.ts',
     'npx kopf explain pods web-1 -o json',
+    'npx kopf explain database/orders --history',
   ]).action(async (target: string, given: string | undefined) => {
     const { resource, name } = readObjectName(command, target, given)
     const missing = () => command.error('error: nothing to explain. Name an object, as resource/name.')
-    await explain(resource, name ?? missing(), command.opts<ExplainArguments>())
+    const args = command.opts<ExplainArguments>()
+    checkUsage(command, args)
+    if (!args.history) return explain(resource, name ?? missing(), args)
+    const { explainHistory } = await import('./explain-history.ts')
+    await explainHistory({ resource, name: name ?? missing() }, args)
   })
 }
 
+/** Options about the operator's dashboard that make no sense without it. */
+const historyOptions = {
+  url: '--url',
+  certificateAuthority: '--certificate-authority',
+  insecure: '--insecure',
+  tokenFile: '--token-file',
+  serviceAccount: '--service-account',
+  operatorNamespace: '--operator-namespace',
+  selector: '--selector',
+} as const
+
+function checkUsage(command: Command, args: ExplainArguments): void {
+  const names = Object.keys(historyOptions) as (keyof typeof historyOptions)[]
+  const misplaced = args.history ? undefined : names.find((name) => args[name] !== undefined)
+  if (misplaced !== undefined)
+    command.error(`error: option '${historyOptions[misplaced]}' cannot be used without '--history'.`)
+}
+
 async function explain(resourceName: string, name: string, args: ExplainArguments): Promise<void> {
-  const { CommandCluster } = await import('../cluster.ts')
+  const { CommandCluster } = await import('../../cluster.ts')
   await using loaded = await loadOperatorFiles(args)
   await using cluster = await CommandCluster.open(args)
   const resource = await chooseVersion(loaded.operator, await cluster.find(resourceName), cluster)

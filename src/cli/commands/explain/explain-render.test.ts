@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Explanation } from '../../index.ts'
-import { createPalette } from '../display/colours.ts'
+import type { Explanation } from '../../../index.ts'
+import { createPalette } from '../../display/colours.ts'
 import { renderExplanation } from './explain-render.ts'
 
 const palette = createPalette(false)

@@ -1,4 +1,5 @@
 /** Renders an explanation as text for a terminal, with relative times. Pure. */
+import { describeDecision } from '../../../causation/describe-decision.ts'
 import type {
   ExplainedChange,
   ExplainedChild,
@@ -6,10 +7,10 @@ import type {
   Explanation,
   HandlerVerdict,
   StoredProgress,
-} from '../../index.ts'
-import { toJsonText } from '../../util/json/json-text.ts'
-import type { Palette } from '../display/colours.ts'
-import { printable } from '../terminal.ts'
+} from '../../../index.ts'
+import { toJsonText } from '../../../util/json/json-text.ts'
+import type { Palette } from '../../display/colours.ts'
+import { printable } from '../../terminal.ts'
 
 export interface RenderOptions {
   readonly nowMs: number
@@ -195,31 +196,6 @@ function describeChild(child: ExplainedChild, name: string, { nowMs, palette }: 
   )
   const more = others.length === 0 ? '' : `; since then ${others.join('; ')}${isReady ? '' : '; not ready'}`
   return `    ${palette[colour](state.padEnd(9))} ${printable(`${name}  ${when}${more}`)}`
-}
-
-function describeDecision(decision: Explanation['decision']): string {
-  switch (decision.type) {
-    case 'add-finalizer':
-      return 'add the finalizer, since a handler needs it'
-    case 'remove-finalizer':
-      return decision.reason === 'finished'
-        ? 'remove the finalizer, since no handler needs the object any more'
-        : 'remove the finalizer, since no handler needs it'
-    case 'wait':
-      return 'wait, since the object changes all the time'
-    case 'handle':
-      return decision.reason === 'noop'
-        ? 'call only handlers that have not finished with earlier changes'
-        : `call the handlers that are due for ${decision.reason}`
-    case 'ignore':
-      return ignored[decision.reason]
-  }
-}
-
-const ignored: Readonly<Record<'no-handlers' | 'paused' | 'released', string>> = {
-  'no-handlers': 'call no change handler, since none can match the object',
-  paused: 'nothing, since the operator is paused',
-  released: 'nothing, since the object is being deleted without the finalizer of this operator',
 }
 
 function describeVerdict({ why, at }: HandlerVerdict, nowMs: number): string {
