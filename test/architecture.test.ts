@@ -56,6 +56,7 @@ const seams: Readonly<Record<string, string>> = {
   'cli/deployment/render.ts': 'imported late, so that help and usage errors do not load it',
   'cli/deployment/source/source-files.ts': 'imported late, so that help and usage errors do not load esbuild',
   'cli/loading/compile-process.ts': 'the program of another process',
+  'posting/log-events.ts': 'the log sink of a feature, in its own folder; its importer puts the run together',
   'objects/state/error-backoff.ts': 'a part of WatchedObject: each part has its own file',
   'objects/state/update-rate-limit.ts': 'a part of WatchedObject: each part has its own file',
   'testing/cluster/tracked-traffic.ts': 'a transport of its own, for tests only',

@@ -109,7 +109,7 @@ function checkState(source: ViewSource, object: WatchedObject, action: ActionNam
   if (context?.leadership.isCandidate) refuse('this replica is not the leader; open the dashboard of the leader')
   if (run.pause.isPausedIn(namespace)) {
     refuse(
-      'the operator is paused for another one; open the dashboard of that one, or end its pause with "kopf resume"',
+      'the operator is paused for another one; open the dashboard of that one, or end its pause with "npx kopf resume"',
     )
   }
   if (!isApplicable(source, object, action)) refuse(inapplicable[action])

@@ -23,7 +23,7 @@ const maxMessageLength = 1000
 const maxNameLength = 253
 const maxOperationLength = 20
 
-type AnsweredReview = Parameters<NonNullable<Observer['reviewAnswered']>>[0]
+type ReviewEvent = Parameters<NonNullable<Observer['reviewAnswered']>>[0]
 
 interface SlowCall {
   readonly object: ObservedObject
@@ -74,13 +74,11 @@ export interface ReviewNumbers {
   readonly durations: Durations
 }
 
-type ReviewRow = WebhooksView['recent'][number]
-
 export interface RecentReview {
-  readonly row: ReviewRow
+  readonly row: WebhooksView['recent'][number]
   /** The reviewed object, which only some users may see. */
   readonly subject:
-    | (Pick<ReviewRow, 'name' | 'operation' | 'message'> & {
+    | (Pick<RecentReview['row'], 'name' | 'operation' | 'message'> & {
         readonly resource: Resource
         readonly namespace: string | undefined
       })
@@ -293,7 +291,7 @@ export class Statistics {
     return numbers
   }
 
-  #review(review: AnsweredReview): void {
+  #review(review: ReviewEvent): void {
     const { type, allowed, handler, durationMs } = review
     const isError = type === 'admission' && allowed === undefined
     this.reviews.count += 1
@@ -318,7 +316,7 @@ export class Statistics {
   }
 
   /** The texts are cut: any client that reaches the port of the webhook server may have sent them. */
-  #subjectOf({ object, body, operation = '', message }: AnsweredReview): RecentReview['subject'] {
+  #subjectOf({ object, body, operation = '', message }: ReviewEvent): RecentReview['subject'] {
     if (object === undefined) return undefined
     const { resource, namespace, name } = object
     // The message may repeat values of the state that is asked for, or of the present one.

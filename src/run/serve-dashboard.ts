@@ -76,7 +76,7 @@ export async function serveDashboard(
 }
 
 const noReader =
-  'The journal is not kept, although settings.journal.enabled is true: only the dashboard can show it, also to "kopf explain --history"; ' +
+  'The journal is not kept, although settings.journal.enabled is true: only the dashboard can show it, also to "npx kopf explain --history"; ' +
   'serve the dashboard with --dashboard or settings.dashboard.address, or leave the setting at null.'
 
 function toRunning(dashboard: Dashboard, url: string): RunningDashboard & Endpoint {

@@ -20,7 +20,11 @@ const reference = (name: string) => ({ resource: `widgets.v1.${lab.group}`, name
 const act = (browser: Browser, action: ActionName, name: string) =>
   browser.post('api/actions', { action, object: reference(name) })
 
-const actionsOf = async (browser: Browser, name: string) => (await browser.view('object', reference(name))).actions
+/** None for an object that the operator does not know yet. */
+async function actionsOf(browser: Browser, name: string): Promise<readonly ActionName[]> {
+  const { status, body } = await browser.send(`api/views/object?${new URLSearchParams(reference(name))}`)
+  return status === 404 ? [] : body.actions
+}
 
 test('retry calls a handler that waits for its next attempt at once, and its attempts are counted as always', async () => {
   const kopf = operator()
@@ -153,7 +157,7 @@ test('an action on a paused operator is refused, and what to do is said', async 
   const { status, body } = await act(browser, 'reconcile', 'one')
   expect([status, body.message]).toEqual([
     409,
-    'Cannot reconcile one: the operator is paused for another one; open the dashboard of that one, or end its pause with "kopf resume"',
+    'Cannot reconcile one: the operator is paused for another one; open the dashboard of that one, or end its pause with "npx kopf resume"',
   ])
 })
 

@@ -18,8 +18,12 @@ const resourceOf = ({ group }: Lab) => `widgets.v1.${group}`
 
 async function start(kopf: Operator) {
   const browser = await openDashboard(await lab.start(kopf))
-  const timelineOf = async (name: string) =>
-    (await browser.view('object', { resource: resourceOf(lab), namespace: lab.namespace, name })).timeline
+  /** Empty for an object that the operator does not know yet. */
+  const timelineOf = async (name: string): Promise<readonly JournalEntry[]> => {
+    const query = new URLSearchParams({ resource: resourceOf(lab), namespace: lab.namespace, name })
+    const { status, body } = await browser.send(`api/views/object?${query}`)
+    return status === 404 ? [] : body.timeline
+  }
   const untilEntry = async (name: string, isExpected: (entry: JournalEntry) => boolean) => {
     await lab.until(async () => (await timelineOf(name)).some(isExpected))
     return timelineOf(name)
@@ -256,8 +260,9 @@ test('an operator whose journal is switched on without a dashboard says that it 
 test('a dashboard with the journal switched off shows objects without a timeline', async () => {
   const kopf = operator({ journal: { enabled: false } })
   kopf.on.create(lab.widgets, () => {})
-  const { timelineOf } = await start(kopf)
+  const { browser } = await start(kopf)
   await lab.create('one', { spec: {} })
   await untilHandled(lab, 'one')
-  expect(await timelineOf('one')).toEqual([])
+  const one = { resource: resourceOf(lab), namespace: lab.namespace, name: 'one' }
+  expect((await browser.view('object', one)).timeline).toEqual([])
 })

@@ -82,7 +82,7 @@ export function viewRequests({ statistics, run }: ViewSource): RequestsView {
 }
 
 export async function viewWebhooks({ run, statistics }: ViewSource, { viewer }: ViewRequest): Promise<WebhooksView> {
-  const recent: ReviewRow[] = []
+  const recent: Array<RecentReview['row']> = []
   // One after the other: the API server is asked for each namespace once, and only so many questions may wait.
   for (const review of statistics.recentReviews) recent.push(await toReviewRow(review, viewer))
   return {
@@ -95,10 +95,8 @@ export async function viewWebhooks({ run, statistics }: ViewSource, { viewer }: 
   }
 }
 
-type ReviewRow = WebhooksView['recent'][number]
-
 /** The reviewed object is shown to users who may list it. It may be of a resource that the operator does not watch. */
-async function toReviewRow({ row, subject }: RecentReview, viewer: Viewer): Promise<ReviewRow> {
+async function toReviewRow({ row, subject }: RecentReview, viewer: Viewer): Promise<RecentReview['row']> {
   if (subject === undefined) return row
   const { resource, namespace, ...shown } = subject
   const mayList = (where: string | undefined) => viewer.may({ verb: 'list', resource, namespace: where })
