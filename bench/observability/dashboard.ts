@@ -69,8 +69,10 @@ async function measure(
   const operator = await MeasuredOperator.start(server.access, given)
   await operator.create(objects, 16)
   const cookie = operator.loginUrl === undefined ? undefined : await logIn(operator.loginUrl)
-  // The samples of the handling are out of the rates, and the compiler of the engine has finished.
+  // The garbage of the handling is collected, and the compiler of the engine has finished, before the first CPU is read.
+  await operator.usage('collect')
   await sleep(15_000)
+  await operator.usage('collect')
   const phases: Phase[] = []
   for (const view of viewers) {
     const viewing = new AbortController()
