@@ -49,7 +49,9 @@ const config: ViteUserConfig = defineConfig({
           name: 'real',
           include: [
             'test/api-server/{conformance,real}/**/*.test.ts',
-            'test/{handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,reconciling,examples,cookbook,hostile,real}/**/*.test.ts',
+            'test/{handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,metrics,reconciling,tracing,examples,cookbook,hostile,real}/**/*.test.ts',
+            'test/cli/dashboard-command.test.ts',
+            'test/dashboard/{journal,dashboard-*}.test.ts',
             'test/testing/{test-cluster,test-cluster-waits,test-cluster-manifests}.test.ts',
           ],
           // The files of the projects are the same on every cluster.
@@ -59,7 +61,10 @@ const config: ViteUserConfig = defineConfig({
           fileParallelism: false,
         },
       },
-      { extends: true, test: { name: 'site', include: ['test/site/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'site', include: ['test/site/**/*.test.ts'], globalSetup: ['test/site/page.setup.ts'] },
+      },
       {
         extends: true,
         test: {

@@ -93,6 +93,18 @@ export type { ExecuteOptions, SubhandlerOutcome } from './handlers/args/call-par
 export type { UntypedChild } from './handlers/args/child-types.ts'
 export type { Conditions, ConditionToSet } from './handlers/args/conditions.ts'
 export type { HandlerClock } from './handlers/args/handler-clock.ts'
+export type {
+  Counter,
+  CounterSeries,
+  Gauge,
+  GaugeSeries,
+  Histogram,
+  HistogramOptions,
+  HistogramSeries,
+  LabelValues,
+  MetricOptions,
+  Metrics,
+} from './handlers/args/metrics.ts'
 export { ABSENT, all, any, none, not, PRESENT } from './handlers/filters.ts'
 export type { Index, Store } from './handlers/index-table.ts'
 export type { DueHandler, Lifecycle, LifecycleContext } from './handlers/lifecycles.ts'
@@ -129,8 +141,11 @@ export type {
   ObservedCall,
   ObservedHandler,
   ObservedObject,
+  ObservedReview,
   ObservedStream,
   Observer,
+  ProcessingResult,
+  RequestPurpose,
 } from './observer.ts'
 export type { OperatorOptions, Plugin, RunningOperator, RunOptions } from './operator.ts'
 export { Operator } from './operator.ts'
@@ -150,6 +165,7 @@ export {
   StatusProgressStorage,
 } from './persistence/progress-storage.ts'
 export type { On } from './registration.ts'
+export type { ForeignRegistry } from './settings/groups.ts'
 export type { Settings } from './settings/settings.ts'
 export type {
   SslPeer,

@@ -6,6 +6,7 @@ import type { Explanation, ExplanationOptions } from './explain/explanation.ts'
 import { createHandler } from './handler-definitions.ts'
 import type { Body, Memo, ObjectHandlerType } from './handlers/args/args.ts'
 import { copyMemo } from './handlers/args/memos.ts'
+import type { Metrics } from './handlers/args/metrics.ts'
 import type { Handler } from './handlers/handler.ts'
 import type { ActivityType, HandlerType } from './handlers/handler-types.ts'
 import { defaultLifecycle, type Lifecycle } from './handlers/lifecycles.ts'
@@ -13,6 +14,7 @@ import type { FieldPath } from './handlers/options.ts'
 import { Registry } from './handlers/registry.ts'
 import type { KubeObject } from './kube/objects.ts'
 import type { Resource, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
+import { UserMetrics } from './metrics/user-metrics.ts'
 import { internalsOf, isOperator, setInternals } from './operator-internals.ts'
 import type { On, RegisterDaemon, RegisterIndex, RegisterReconcile, RegisterTimer } from './registration.ts'
 import type { RunningOperator, RunOptions } from './run/options.ts'
@@ -89,6 +91,7 @@ export class Operator<M extends object = Memo> {
   readonly #memo: () => M
   readonly #lifecycle: Lifecycle
   readonly #merged = new Set<object>()
+  readonly #metrics = new UserMetrics()
 
   /** Creates an operator without handlers. */
   constructor(options: OperatorOptions<M> = {}) {
@@ -117,6 +120,19 @@ export class Operator<M extends object = Memo> {
     this.timer = this.#register('timer')
     this.reconcile = this.#register('reconcile')
     this.index = this.#registerIndex()
+  }
+
+  /**
+   * Your own counters, gauges and histograms: the same as the argument `metrics` of handlers. All runs of the operator share them.
+   *
+   * @example
+   * ```ts
+   * const orders = kopf.metrics.counter('orders_total', { help: 'Orders by kind.', labels: ['kind'] })
+   * kopf.on.create(Order, ({ spec }) => orders.add(1, { kind: spec.kind }))
+   * ```
+   */
+  get metrics(): Metrics {
+    return this.#metrics
   }
 
   /** The resource definitions (made with `defineResource`) that handlers are registered for. */
@@ -165,6 +181,7 @@ export class Operator<M extends object = Memo> {
       settings: this.settings,
       lifecycle: this.#lifecycle,
       memo: this.#memo(),
+      metrics: this.#metrics,
     }
     return startOperator(definition, options)
   }

@@ -12,6 +12,7 @@ const layers: readonly (readonly string[])[] = [
   ['causation'],
   ['observer.ts'],
   ['client'],
+  ['serving'],
   ['watching', 'patching', 'persistence', 'queueing'],
   ['settings'],
   ['handlers'],
@@ -24,13 +25,17 @@ const layers: readonly (readonly string[])[] = [
     'election',
     'health',
     'indexing',
+    'journal',
+    'metrics',
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ],
   ['rbac'],
   ['cluster', 'explain', 'plan'],
+  ['dashboard'],
   ['run'],
   ['front door'],
   ['cli', 'testing'],
@@ -44,11 +49,14 @@ const features: readonly string[] = layers.find((layer) => layer.includes('daemo
  */
 const seams: Readonly<Record<string, string>> = {
   'activities/activity-definition.ts': 'the definition of a handler category, in its own folder',
+  'dashboard/assets.ts': 'imported late, so that the files of the page are read only if the dashboard is on',
   'indexing/index-definition.ts': 'the definition of a handler category, in its own folder',
   'objects/event-definition.ts': 'the definition of a handler category, in its own folder',
+  'cli/display/key-names.ts': 'pure and tested; its importer reads the terminal',
   'cli/deployment/render.ts': 'imported late, so that help and usage errors do not load it',
   'cli/deployment/source/source-files.ts': 'imported late, so that help and usage errors do not load esbuild',
   'cli/loading/compile-process.ts': 'the program of another process',
+  'posting/log-events.ts': 'the log sink of a feature, in its own folder; its importer puts the run together',
   'objects/state/error-backoff.ts': 'a part of WatchedObject: each part has its own file',
   'objects/state/update-rate-limit.ts': 'a part of WatchedObject: each part has its own file',
   'testing/cluster/tracked-traffic.ts': 'a transport of its own, for tests only',
@@ -65,6 +73,9 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['client', 'kube', 'util', 'settings'],
 }
 
+/** Code for browsers, which is not part of a layer: it shares only the types of the dashboard's API with the operator. */
+const browserFolder = 'dashboard-page'
+
 interface Source {
   readonly path: string
   readonly folder: string
@@ -73,7 +84,7 @@ interface Source {
 }
 
 const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+  .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
   .map((path): Source => {
     const text = readFileSync(join(root, path), 'utf8')
     const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!)
@@ -91,7 +102,7 @@ function layerOf(folder: string): number {
 }
 
 test('every folder of src has a layer', () => {
-  const known = new Set([...layers.flat(), ...Object.keys(packages)])
+  const known = new Set([...layers.flat(), ...Object.keys(packages), browserFolder])
   expect(sources.length).toBeGreaterThan(400)
   expect(new Set(sources.map(({ folder }) => folder))).toEqual(known)
 })
@@ -123,6 +134,28 @@ test.each(Object.entries(packages))('%s imports only %j', (name, allowed) => {
         .map((target) => `${path} -> ${target}`),
     )
   expect(offenders).toEqual([])
+})
+
+test('the page of the dashboard imports only its libraries, and types of the protocol', () => {
+  const page = sources.filter(({ folder }) => folder === browserFolder)
+  expect(page.length).toBeGreaterThan(15)
+  const foreign = page.flatMap(({ path, text }) => {
+    // Lines of a text, such as those of a test that the page writes, are no imports.
+    const imports = [...text.matchAll(/^(?:import|export)\b[^;'"`]*? from '([^']+)'/gm)].map(([, one]) =>
+      one!.startsWith('.') ? normalize(join(dirname(path), one!)) : one!,
+    )
+    const allowed = /^(preact(\/hooks)?|@preact\/signals)$/
+    const others = imports.filter((target) => !allowed.test(target) && !target.startsWith(`${browserFolder}/`))
+    const values = valueImports(text, imports).filter((target) => !target.startsWith(`${browserFolder}/`))
+    return [...others.filter((target) => target !== 'dashboard/protocol.ts'), ...values].map(
+      (one) => `${path} -> ${one}`,
+    )
+  })
+  expect(foreign).toEqual([])
+  const importers = sources.filter(
+    ({ folder, imports }) => folder !== browserFolder && imports.some((one) => one.startsWith(browserFolder)),
+  )
+  expect(importers.map(({ path }) => path)).toEqual([])
 })
 
 test('the detection of causes and the decision are pure: causation imports only kube and util', () => {
@@ -157,9 +190,12 @@ test('features do not import each other', () => {
     'election',
     'health',
     'indexing',
+    'journal',
+    'metrics',
     'peering',
     'posting',
     'reconciling',
+    'tracing',
     'workers',
   ])
 })
@@ -226,7 +262,7 @@ function valueImports(text: string, imports: readonly string[]): string[] {
   const typeOnly = new Set(
     [...text.matchAll(/^import type [^;]*? from\s+'([^']+)'/gms)].map((match) => match[1]!.split('/').at(-1)!),
   )
-  return imports.filter((target) => target.endsWith('.ts') && !typeOnly.has(target.split('/').at(-1)!))
+  return imports.filter((target) => /\.tsx?$/.test(target) && !typeOnly.has(target.split('/').at(-1)!))
 }
 
 test.each([
@@ -310,9 +346,11 @@ test.each([
     /\{[^}]*\b(request|connect)\b[^}]*\} from 'node:(https?|net|tls)'/,
     ['client/http/transport.ts', 'client/http/proxy-tunnel.ts', 'client/cluster-flavour.ts', 'server/webhooks/call.ts'],
   ],
-  ['listening on a port', /\bcreateServer\b/, ['server/http.ts', 'health/endpoint.ts', 'webhooks/http/listener.ts']],
+  ['listening on a port', /\bcreateServer\b/, ['server/http.ts', 'serving/endpoint.ts', 'webhooks/http/listener.ts']],
 ])('%s are used in one place only', (_, pattern, places) => {
-  const users = sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
+  const users = sources
+    .filter(({ folder, text }) => folder !== browserFolder && pattern.test(text))
+    .map(({ path }) => path)
   expect(users.filter((path) => !(places as readonly string[]).includes(path))).toEqual([])
 })
 

@@ -71,8 +71,8 @@ test('the options of start in the guide on embedding are those of RunOptions, ex
   const page = readFileSync(join('docs', 'guide', 'embedding.md'), 'utf8')
   const documented = tableAfter(page, '## Options of start').flatMap(([name]) => codeIn(name!))
   const actual = interfaceIn(readFileSync(join('src', 'run', 'options.ts'), 'utf8'), 'RunOptions').members
-  // `lifecycle` is deprecated; `loadWorkerModule` and `stopHint` are for commands.
-  const left = ['lifecycle', 'loadWorkerModule', 'stopHint']
+  // `lifecycle` is deprecated; `loadWorkerModule`, `stopHint` and `logsDashboard` are for commands.
+  const left = ['lifecycle', 'loadWorkerModule', 'stopHint', 'logsDashboard']
   expect([...documented, ...left].sort(byName)).toEqual([...actual].sort(byName))
 })
 

@@ -13,6 +13,7 @@ import { discoverForPlan } from '../src/cli/deployment/known-resources.ts'
 import { render } from '../src/cli/deployment/render.ts'
 import { toRules } from '../src/kube/rbac-rules.ts'
 import { peeringRules } from '../src/rbac/required-rules.ts'
+import { defaultLimits } from '../src/serving/endpoint.ts'
 import { settingSpecs } from '../src/settings/schema.ts'
 import { createSettings } from '../src/settings/settings.ts'
 import { stoppingMs } from '../src/util/stopping-times.ts'
@@ -327,7 +328,19 @@ const limits: ReadonlyArray<readonly [page: string, text: string]> = [
   ],
   ['operate/health-checks', `cached for ${seconds('activities/probes.ts', 'cacheMs')} seconds`],
   ['operate/health-checks', `A probe has ${seconds('activities/probes.ts', 'timeLimitMs')} seconds`],
-  ['operate/health-checks', `within ${seconds('health/endpoint.ts', 'requestTimeoutMs')} seconds`],
+  ['operate/health-checks', `within ${defaultLimits.requestTimeoutMs / 1000} seconds`],
+  [
+    'operate/metrics',
+    `At most ${defaultLimits.maxConnections} connections are open, of these ${defaultLimits.maxPerAddress} from one address.`,
+  ],
+  ['operate/metrics', `Headers have at most ${defaultLimits.maxHeaderBytes / 1024} KiB`],
+  ['operate/metrics', `within ${defaultLimits.requestTimeoutMs / 1000} seconds`],
+  ['operate/metrics', `not read take at most ${defaultLimits.maxUnsentBytes / 1024 ** 2} MiB`],
+  ['operate/metrics', `At most ${constantIn('serving/access-reviews.ts', 'maxRunning')} tokens`],
+  [
+    'operate/metrics',
+    `permissions for five minutes, refusals for ${seconds('serving/access-reviews.ts', 'deniedMs')} seconds`,
+  ],
   [
     'reference/handlers-and-options',
     `all probes together have ${seconds('activities/probes.ts', 'timeLimitMs')} seconds`,

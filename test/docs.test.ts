@@ -269,7 +269,9 @@ function eventsOf(source: string): Record<string, string[]> {
   const events = interfaces['Observer']!.matchAll(/^ {2}(\w+)\?\((.*?)\): void$/gms)
   return Object.fromEntries(
     [...events].map(([, name, type]) => {
-      const inherited = [...type!.matchAll(/\b(ObservedCall|ObservedStream)\b/g)].map((match) => interfaces[match[1]!]!)
+      const inherited = [...type!.matchAll(/^\s*event: (ObservedCall|ObservedStream|ObservedReview)\b/g)].map(
+        (match) => interfaces[match[1]!]!,
+      )
       return [name!, [...inherited, type!].flatMap(fieldsOf).sort()]
     }),
   )

@@ -53,7 +53,7 @@ interface SourceFile {
 const files: readonly SourceFile[] = roots.flatMap((root) =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter(
-      (path) => /\.(ts|mjs)$/.test(path) && !/generated|node_modules|vocabulary\.test|docs\/language\.ts/.test(path),
+      (path) => /\.(tsx?|mjs)$/.test(path) && !/generated|node_modules|vocabulary\.test|docs\/language\.ts/.test(path),
     )
     .map((path) => ({ path: join(root, path), code: withoutTexts(readFileSync(join(root, path), 'utf8')) })),
 )

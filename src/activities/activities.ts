@@ -3,6 +3,7 @@ import type { LoginOutcome } from '../client/auth/authenticator.ts'
 import type { Client } from '../client/client.ts'
 import type { Indices } from '../handlers/args/args.ts'
 import { createHandlerClock, type HandlerClock } from '../handlers/args/handler-clock.ts'
+import type { Metrics } from '../handlers/args/metrics.ts'
 import { type Workers, workersKey } from '../handlers/args/workers.ts'
 import type { ActivityType } from '../handlers/handler-types.ts'
 import type { Registry } from '../handlers/registry.ts'
@@ -12,6 +13,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { createLogger, type LogSink, toHandlerLogger } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 import { callLoginHandlers, createUnavailableClient } from './login.ts'
 import { Probes } from './probes.ts'
 import { type RunActivityOptions, requireActivities } from './run-activity.ts'
@@ -29,8 +31,10 @@ export interface ActivitiesOptions {
   readonly sink: LogSink
   readonly watchdog: Watchdog
   readonly indices: Indices
+  readonly metrics: Metrics
   readonly workers: Workers
   readonly observer: Observer
+  readonly tracing: Tracing
   readonly client: () => Client
 }
 
@@ -73,7 +77,7 @@ export class Activities {
   }
 
   #optionsOf(type: ActivityType, signal: AbortSignal, client: Client = this.#options.client()): RunActivityOptions {
-    const { definition, clock, sink, watchdog, indices, workers, observer } = this.#options
+    const { definition, clock, sink, watchdog, indices, metrics, workers, observer, tracing } = this.#options
     const { settings, memo } = definition
     const logger = createLogger(sink, `kopf.activities.${titles[type]}`)
     return {
@@ -81,6 +85,8 @@ export class Activities {
       logger,
       watch: watchdog.watchOf(),
       observer,
+      // Probes are called every few seconds, and a login is a part of the request that needs it.
+      tracing: type === 'startup' || type === 'cleanup' ? tracing : undefined,
       defaultBackoffMs: toMs(settings.execution.defaultBackoff),
       signal,
       args: {
@@ -89,6 +95,7 @@ export class Activities {
         logger: toHandlerLogger(logger),
         client,
         indices,
+        metrics,
         clock: this.#clock,
         now: this.#clock.date,
         [workersKey]: workers,

@@ -8,12 +8,14 @@ import type { Observer } from '../observer.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 
 export interface RunActivityOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly watch: CallWatch
   readonly observer: Observer | undefined
+  readonly tracing: Tracing | undefined
   readonly defaultBackoffMs: number
   readonly signal: AbortSignal
   /** The arguments of all handlers. */

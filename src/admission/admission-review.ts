@@ -41,6 +41,16 @@ export interface ReviewContext extends Omit<CallContext, 'logger' | 'object'> {
   readonly argsSourceOf: (resource: Resource, body: KubeObject, request: AdmissionRequest) => ArgsSource
   /** Aborted when the operator stops and no longer sends responses. */
   readonly signal: AbortSignal
+  /** Learns what the review is about. */
+  readonly report?: AdmissionReport | undefined
+}
+
+/** What the observer is told about an admission review. */
+export interface AdmissionReport {
+  /** Called before the handlers, for a request that can be handled. */
+  reviewed(resource: Resource, body: KubeObject, request: AdmissionRequest): void
+  /** Called with the handler whose error denies the request. */
+  denied(handler: AdmissionHandler): void
 }
 
 /**
@@ -55,10 +65,19 @@ export async function reviewAdmission(
   const request = readAdmissionReview(review)
   const resource = findResource(reviewing.resources(), request)
   const body = request.object ?? request.oldObject!
+  reviewing.report?.reviewed(resource, body, request)
   const source = reviewing.argsSourceOf(resource, body, request)
   const warnings: unknown[] = []
   const args = admissionArgs(source, request, info)
   const handlers = selectMatching(reviewing.handlersFor(resource).admission, { source, request, info, args })
+  reviewing.tracing?.spans?.reviewing({
+    resource,
+    name: source.body.metadata?.name ?? request.name ?? '',
+    namespace: resource.namespaced ? request.namespace : undefined,
+    operation: request.operation,
+    isDryRun: request.dryRun,
+    handlers: handlers.map(({ id }) => id),
+  })
   const options = { ...reviewing, logger: source.logger, object: () => toObserved(resource, source.body) }
   const called = await withAnySignal(
     [reviewing.signal],
@@ -66,6 +85,7 @@ export async function reviewAdmission(
     () => info.signal,
   )
   const { errors, ...collected } = collectOutcomes(called)
+  if (reviewing.report !== undefined && errors.length > 0) reviewing.report.denied(findDenying(called, errors))
   const { edits, problems } = tryToPlanEdits(body, collected, source.logger)
   return toAdmissionReview(review, request, toAdmissionResponse({ errors: [...errors, ...problems], warnings, edits }))
 }
@@ -232,6 +252,12 @@ function collectOutcomes(called: readonly ReviewCall[]): CollectedPatch & { read
   for (const result of called) if (isMutating(result.handler)) collectHandlerPatch(patch, result)
   const errors = called.flatMap(({ outcome }) => (outcome.type === 'done' ? [] : [outcome.error]))
   return { ...patch, errors }
+}
+
+/** The handler whose error is in the response. */
+function findDenying(called: readonly ReviewCall[], errors: readonly unknown[]): AdmissionHandler {
+  const error = mostSevere(errors)
+  return called.find(({ outcome }) => outcome.type !== 'done' && outcome.error === error)!.handler
 }
 
 /** Converts the patches to JSON patch operations. An error in a function of `patch.fns` denies the request, like an error of its handler. */

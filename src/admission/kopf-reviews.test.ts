@@ -131,6 +131,7 @@ function reviewingOf(handlers: readonly HandlerData[], seen: Given[]): ReviewCon
   return {
     clock: { now: () => 0, sleep: () => Promise.resolve() },
     observer: undefined,
+    tracing: undefined,
     watch: { begin: () => ended },
     defaultBackoffMs: 0,
     signal: new AbortController().signal,

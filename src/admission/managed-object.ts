@@ -262,7 +262,10 @@ async function createObject(spec: ManagedObjectSpec, part: Json, signal: AbortSi
   const { session, resource, name, toPatch } = spec
   const { kind, group, version } = resource
   const body = { apiVersion: formatGroupVersion(group, version), kind, metadata: { name }, ...toPatch(part) }
-  const response = await session.request({ method: 'POST', path: collectionPath(resource), body }, signal)
+  const response = await session.request(
+    { method: 'POST', path: collectionPath(resource), body, purpose: 'webhooks', resource },
+    signal,
+  )
   return response as unknown as KubeObject
 }
 
@@ -270,7 +273,10 @@ async function patchObject(spec: ManagedObjectSpec, part: Json, signal: AbortSig
   const { session, resource, name, toPatch } = spec
   const path = objectPath(resource, { name })
   const contentType = 'application/merge-patch+json'
-  const response = await session.request({ method: 'PATCH', path, contentType, body: toPatch(part) }, signal)
+  const response = await session.request(
+    { method: 'PATCH', path, contentType, body: toPatch(part), purpose: 'webhooks', resource },
+    signal,
+  )
   return response as unknown as KubeObject
 }
 

@@ -68,6 +68,8 @@ export interface CycleOptions {
   readonly matchContextOf: (cause: Cause, changed?: KubeObject) => MatchContext
   /** The progress of the last cycle, for objects whose schema drops the records. */
   readonly remembered: ReadonlyMap<string, Progress> | undefined
+  /** Handlers that wait for their next attempt are called now. */
+  readonly isHastened: boolean
   readonly settings: Settings
   readonly call: CallContext
   /** Signs the results of steps, and verifies results that are on the object. */
@@ -187,13 +189,16 @@ export class Cycle implements CollectedPatch {
   }
 
   #createInput(cause: Cause): PlanInput {
-    const { owned, matchContextOf, remembered, call } = this.#options
+    const { owned, matchContextOf, remembered, isHastened, call } = this.#options
     return {
       cause,
       owned,
       matchContextOf,
       seenStates: this.#seenStates,
-      read: (id) => readProgress(this.#records, id),
+      read: (id) => {
+        const progress = readProgress(this.#records, id)
+        return isHastened && progress?.delayedMs !== undefined ? { ...progress, delayedMs: undefined } : progress
+      },
       isStep: (id) => this.#steps.isStep(id),
       isRemembered: remembered !== undefined,
       now: () => call.clock.now(),
@@ -326,7 +331,9 @@ export class Cycle implements CollectedPatch {
       return this.#subhandlerCalls({ cause, seen: progress.seen }, family).run(declared)
     })
     const seen = this.#seen()
-    const steps = new Steps({ id: handler.id, body, journal: this.#journalOf(progress, family), names: children.names })
+    const { tracing } = call
+    const journal = this.#journalOf(progress, family)
+    const steps = new Steps({ id: handler.id, body, journal, names: children.names, tracing })
     const called = callHandler(call, handler, {
       start: { ...progress, isRepeated },
       body: () => seen().body,

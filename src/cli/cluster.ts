@@ -26,6 +26,8 @@ export interface ClusterOptions {
 
 /** The cluster of a command. Discovery is cached: a command does not run long enough for resources to change. */
 export class CommandCluster implements AsyncDisposable {
+  /** Sends requests without timeouts and retries, for responses that are streamed. */
+  readonly transport: Transport
   readonly session: Session
   readonly client: Client
   /** The default namespace, from the kubeconfig. */
@@ -36,6 +38,7 @@ export class CommandCluster implements AsyncDisposable {
   #resources: Promise<readonly Resource[]> | undefined
 
   constructor(transport: Transport, { namespace = 'default', server, close = async () => {} }: ClusterOptions = {}) {
+    this.transport = transport
     this.namespace = namespace
     this.server = server
     this.#close = close

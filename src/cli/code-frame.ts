@@ -7,7 +7,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { toSafeLine } from '../util/log/error-text.ts'
 import { ownCode } from '../util/process/package-files.ts'
-import { truncate } from './display/render.ts'
+import { truncate } from './display/text-width.ts'
 
 interface Place {
   readonly file: string

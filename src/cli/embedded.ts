@@ -37,13 +37,11 @@ export interface Embedded extends AsyncDisposable {
   readonly kubeconfig: string
 }
 
-export function portOption(): Option {
-  return new Option('--port <number>', 'the port of the embedded server on 127.0.0.1')
-    .default(0, 'any free port')
-    .argParser((text) => {
-      if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text)
-      throw new InvalidArgumentError('Expected a number from 0 to 65535.')
-    })
+export function portOption(meaning = 'the port of the embedded server on 127.0.0.1'): Option {
+  return new Option('--port <number>', meaning).default(0, 'any free port').argParser((text) => {
+    if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text)
+    throw new InvalidArgumentError('Expected a number from 0 to 65535.')
+  })
 }
 
 export function dataDirOption(): Option {

@@ -72,6 +72,11 @@ export function terminalVariables(): TerminalVariables {
   return { NO_COLOR, FORCE_COLOR, TERM, CI }
 }
 
+/** The conventional variable for the program that opens web pages; `none` for no program. */
+export function browserVariable(): string | undefined {
+  return process.env['BROWSER'] || undefined
+}
+
 /** The variable for a single namespace, which older deployments set. */
 export function legacyNamespace(): string | undefined {
   return process.env['KOPF_RUN_NAMESPACE'] || undefined

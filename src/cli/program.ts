@@ -4,14 +4,16 @@ import { kubernetesVersion } from '../server/version.ts'
 import { packageVersion } from '../util/process/package-files.ts'
 import { addBuildCommand } from './commands/build.ts'
 import { addCrdCommand } from './commands/crd/crd.ts'
+import { addDashboardCommand } from './commands/dashboard.ts'
 import { addDevCommand } from './commands/dev.ts'
-import { addExplainCommand } from './commands/explain.ts'
+import { addExplainCommand } from './commands/explain/explain.ts'
 import { addFreezeCommand, addResumeCommand } from './commands/freeze.ts'
 import { addInitCommand } from './commands/init.ts'
 import { addManifestsCommand } from './commands/manifests.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
+import { addTopCommand } from './commands/top.ts'
 import { addUninstallCommand } from './commands/uninstall/uninstall.ts'
 import { toBash } from './completion/bash.ts'
 import { toFish } from './completion/fish.ts'
@@ -53,6 +55,8 @@ export function createProgram(): Command {
   addInitCommand(program)
   addRunCommand(program)
   addDevCommand(program)
+  addTopCommand(program)
+  addDashboardCommand(program)
   addFreezeCommand(program)
   addResumeCommand(program)
   program.commandsGroup('Objects:')

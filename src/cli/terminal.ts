@@ -2,6 +2,9 @@
 import { createInterface } from 'node:readline/promises'
 import { KopfError } from '../errors.ts'
 import { createPalette, detectAbilities, type Palette, type TerminalAbilities } from './display/colours.ts'
+import { FullScreen } from './display/full-screen.ts'
+import { toKeys } from './display/key-names.ts'
+import { interceptWrites, OutputHold } from './display/output-hold.ts'
 import { StatusLine } from './display/status-line.ts'
 import { terminalVariables } from './environment.ts'
 
@@ -39,9 +42,19 @@ export function terminalAbilities(): TerminalAbilities {
   return detectAbilities(process.stderr.isTTY === true, terminalVariables())
 }
 
+/** The abilities of the terminal that shows the output. */
+export function outputAbilities(): TerminalAbilities {
+  return detectAbilities(isPrintedToPerson(), terminalVariables())
+}
+
 /** Colours for the output; none if it does not go to a terminal. */
 export function outputPalette(): Palette {
-  return createPalette(detectAbilities(isPrintedToPerson(), terminalVariables()).hasColours)
+  return createPalette(outputAbilities().hasColours)
+}
+
+/** The width of the terminal of the output; without a terminal, that of a wide one. */
+export function outputColumns(): number {
+  return process.stdout.columns || 120
 }
 
 /** Whether the output goes to a terminal. */
@@ -54,6 +67,25 @@ export function createStatusLine(): StatusLine {
   const line = new StatusLine(process.stderr, process.stdout)
   process.once('exit', () => line.clear())
   return line
+}
+
+/** The whole terminal of the output. It is left when the screen is disposed, when the process exits, and before an unexpected error is printed. */
+export function openFullScreen(onResize: () => void): FullScreen {
+  const screen = new FullScreen(process.stdout, onResize)
+  const leave = () => screen.leave()
+  process.once('exit', leave)
+  process.once('uncaughtExceptionMonitor', leave)
+  return screen
+}
+
+/** Holds all output of this process back, until the result is disposed. */
+export function holdOutput(): Disposable {
+  return new OutputHold(process.stdout, process.stderr)
+}
+
+/** Passes all output of this process to a function instead, until the result is disposed. */
+export function redirectOutput(onText: (text: string) => void): Disposable {
+  return interceptWrites([process.stdout, process.stderr], (chunk) => onText(chunk.toString()))
 }
 
 /** Asks for confirmation. Any answer other than yes means no. */
@@ -88,12 +120,15 @@ export function hasKeys(): boolean {
   return process.stdin.isTTY === true
 }
 
-/** Calls `onKey` for each key press, including Ctrl-C, which then sends no signal. Does nothing without a terminal. */
+/**
+ * Calls `onKey` for each key press with its character, or with the name of a key that has none (display/key-names.ts). Ctrl-C is a key press as well,
+ * and sends no signal. Does nothing without a terminal.
+ */
 export function readKeys(onKey: (key: string) => void): Disposable {
   const { stdin } = process
   if (!hasKeys()) return { [Symbol.dispose]() {} }
   const onData = (keys: Buffer): void => {
-    for (const key of keys.toString('utf8')) onKey(key)
+    for (const key of toKeys(keys.toString('utf8'))) onKey(key)
   }
   stdin.setRawMode(true)
   stdin.on('data', onData)
@@ -111,9 +146,13 @@ export function quoteForShell(argument: string): string {
   return /^[\w./][\w./~-]*$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`
 }
 
-/** Escapes control characters: text from a cluster may contain escape sequences for the terminal. */
+/**
+ * Escapes control characters, characters of unknown width, and more than two combining marks in a row, which would be drawn over other lines: text from
+ * a cluster may contain escape sequences for the terminal.
+ */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
-    character === '\n' ? '⏎' : `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`,
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\u2028\u2029]|(?<=[\p{Mn}\p{Me}]{2})[\p{Mn}\p{Me}]/gu,
+    (character) => (character === '\n' ? '⏎' : `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`),
   )
 }

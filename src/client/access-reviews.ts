@@ -46,7 +46,7 @@ export async function reviewAccess(session: Session, access: ReviewedAccess, sig
 async function review(session: Session, kind: string, spec: object, signal: AbortSignal): Promise<JsonObject> {
   const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec }
   const path = `${apiPath}/${kind.toLowerCase()}s`
-  const response = await session.request({ method: 'POST', path, body, backoffsMs: [] }, signal)
+  const response = await session.request({ method: 'POST', path, body, backoffsMs: [], purpose: 'review' }, signal)
   return getObject(response, 'status') ?? {}
 }
 

@@ -211,7 +211,7 @@ export class ApiClient implements UntypedClient {
     call: ApiCall,
     { signal = this.#options.signal }: { readonly signal?: AbortSignal | undefined },
   ): Promise<JsonObject> {
-    return this.#options.session.request(call, signal)
+    return this.#options.session.request({ ...call, purpose: 'client' }, signal)
   }
 }
 

@@ -43,7 +43,7 @@ export async function readClusterFlavour(
 }
 
 async function readVersion(session: Session, signal: AbortSignal): Promise<string | undefined> {
-  const { gitVersion } = await session.request({ method: 'GET', path: '/version' }, signal)
+  const { gitVersion } = await session.request({ method: 'GET', path: '/version', purpose: 'discovery' }, signal)
   return typeof gitVersion === 'string' ? gitVersion : undefined
 }
 

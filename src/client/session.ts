@@ -4,13 +4,15 @@
  */
 import { KopfError } from '../errors.ts'
 import { dropNullFields, type JsonObject } from '../kube/objects.ts'
-import type { Observer } from '../observer.ts'
+import type { Resource } from '../kube/resources/resources.ts'
+import type { Observer, RequestPurpose } from '../observer.ts'
 import { type Clock, monotonicNow } from '../util/async/clock.ts'
 import { holdsConcealed } from '../util/concealed.ts'
 import { isPlainObject } from '../util/json/json.ts'
 import { parseJsonText, toJsonText } from '../util/json/json-text.ts'
 import { type LazyOptions, minLazyLength, parseList, parseObject } from '../util/json/lazy-json.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import { ApiError, parseRetryAfter, toApiError, truncateText } from './api-error.ts'
 import { ConnectionError, toAnswerTooLarge, toConnectionError, toTimeout } from './connection-error.ts'
@@ -45,6 +47,7 @@ export interface SessionOptions {
   /** Called for each failed attempt that will be retried. */
   readonly onRetry?: (retry: RetryState) => void
   readonly observer?: Observer | undefined
+  readonly tracing?: Tracing | undefined
   /**
    * Returns a check for calls that may become forbidden, for example after lost leadership. The check runs before an attempt and
    * again before its first byte is sent; if it throws, nothing is sent.
@@ -87,7 +90,7 @@ class RetryingSession implements Session {
     const errorBackoffs = call.backoffsMs?.map((ms) => ms / 1000) ?? networking.errorBackoffs
     const delays = retryDelays({ errorBackoffs, enforceRetryAfter }, random)
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#observe(call, attempt, (seen) => this.#attempt(call, signal, seen))
+      const outcome = await this.#trace(call, attempt, (seen) => this.#attempt(call, signal, seen))
       if (!(outcome instanceof ApiError || outcome instanceof ConnectionError)) return outcome
       const delayMs = isWorthRetrying(call, outcome) ? delays.next(outcome) : undefined
       if (delayMs === undefined) throw outcome
@@ -113,7 +116,7 @@ class RetryingSession implements Session {
       return response
     }
     try {
-      const response = await this.#observe(call, 1, send)
+      const response = await this.#observe(call, 1, { code: undefined }, send)
       deadline.clearTimeout()
       return new StreamedBody(call, response.body, deadline)
     } catch (error) {
@@ -123,17 +126,35 @@ class RetryingSession implements Session {
     }
   }
 
-  /** Reports the attempt to the observer, with the status that `send` has put into `seen`. */
-  async #observe<T>({ method, path }: ApiCall, attempt: number, send: (seen: SeenResponse) => Promise<T>): Promise<T> {
-    const { observer, clock } = this.#options
+  /** Sends one attempt, in a span if it is part of traced work. Streams have none: a span as long as a watch is never complete. */
+  #trace<T>(call: ApiCall, attempt: number, send: (seen: SeenResponse) => Promise<T>): Promise<T> {
     const seen: SeenResponse = { code: undefined }
+    const spans = this.#options.tracing?.spans
+    if (spans === undefined) return this.#observe(call, attempt, seen, send)
+    const { method, path } = call
+    return spans.request(
+      { method, path, attempt },
+      () => this.#observe(call, attempt, seen, send),
+      () => seen.code,
+    )
+  }
+
+  /** Reports the attempt to the observer, with the status that `send` has put into `seen`. */
+  async #observe<T>(
+    call: ApiCall,
+    attempt: number,
+    seen: SeenResponse,
+    send: (seen: SeenResponse) => Promise<T>,
+  ): Promise<T> {
+    const { observer, clock } = this.#options
     if (observer?.requestFinished === undefined) return send(seen)
     const startedMs = monotonicNow(clock)
     try {
       return await send(seen)
     } finally {
       const durationMs = monotonicNow(clock) - startedMs
-      observer.requestFinished({ method, path, code: seen.code, attempt, durationMs })
+      const { method, path, purpose = 'other', resource } = call
+      observer.requestFinished({ method, path, purpose, resource, code: seen.code, attempt, durationMs })
     }
   }
 
@@ -143,9 +164,9 @@ class RetryingSession implements Session {
     signal: AbortSignal | undefined,
     seen: SeenResponse,
   ): Promise<JsonObject | ApiError | ConnectionError> {
-    const { guardOf, networking } = this.#options
+    const { guardOf, networking, tracing } = this.#options
     const check = guardOf?.(call)
-    const request = { ...this.#toRequest(call), ...(check && { check }) }
+    const request = { ...this.#toRequest(call, tracing?.spans?.traceHeaders()), ...(check && { check }) }
     const limit = call.timeoutMs === undefined ? networking.requestTimeout : call.timeoutMs / 1000
     check?.()
     const deadline = this.#startDeadline(call, limit, signal, 'an answer')
@@ -163,8 +184,11 @@ class RetryingSession implements Session {
     }
   }
 
-  #toRequest({ method, path, query, body, contentType, accept, isUrgent }: ApiCall): TransportRequest {
-    const headers = { accept: accept ?? 'application/json', 'user-agent': this.#options.userAgent }
+  #toRequest(
+    { method, path, query, body, contentType, accept, isUrgent }: ApiCall,
+    traceHeaders?: Readonly<Record<string, string>>,
+  ): TransportRequest {
+    const headers = { ...traceHeaders, accept: accept ?? 'application/json', 'user-agent': this.#options.userAgent }
     const target = path + toQuery(query)
     const urgency = isUrgent ? { isUrgent } : undefined
     if (body === undefined) return { method, path: target, headers, ...urgency }
@@ -307,6 +331,10 @@ export interface ApiCall {
   readonly lazy?: LazyOptions & { readonly form: 'object' | 'list' }
   /** A larger response is not read further and fails with a `ConnectionError` whose problem is `too-large`. Default: that of the session. */
   readonly maxAnswerBytes?: number
+  /** What the request is for, for metrics. Default: `other`. */
+  readonly purpose?: RequestPurpose
+  /** The resource in the path, for metrics. */
+  readonly resource?: Pick<Resource, 'group' | 'version' | 'plural'> | undefined
 }
 
 export interface Session {

@@ -53,7 +53,10 @@ function deliverApplied(
   if (isBack || (isListed && !isKnown)) context.catchUp?.found(object)
   object.state.share(event.object)
   context.features.observed(object, event.object, 'watch')
-  if (isKnown && !isBack && isEcho(object, event.object)) return
+  if (isKnown && !isBack && isEcho(object, event.object)) {
+    reportIfStale(context, object, event.object)
+    return
+  }
   const isKept = served.handlers.event.length > 0 && context.largeObjects.canWaitInStates(event.object)
   const priority = isListed ? 'backlog' : 'now'
   enqueue(context, object, { type: 'seen', event: event.event, object: event.object, isKept }, priority)
@@ -124,12 +127,19 @@ export function forgetObject(context: Context, object: WatchedObject): void {
   context.features.forgotten(object)
   context.queue.drop(object)
   object.served.objects.delete(objectKey(object.body))
+  context.observer?.objectForgotten?.({ object: observedObject(object) })
 }
 
 function watch(served: ServedResource, body: KubeObject, options: { readonly isInitial: boolean }): WatchedObject {
   const object = new WatchedObject(served, body, options)
   served.objects.set(objectKey(body), object)
   return object
+}
+
+/** Another state than that of the last write of the operator: the watch lags behind the writes. */
+function reportIfStale({ observer }: Context, object: WatchedObject, { metadata }: KubeObject): void {
+  if (observer?.staleStateDropped === undefined) return
+  if (metadata.resourceVersion !== object.state.version) observer.staleStateDropped({ object: observedObject(object) })
 }
 
 /** Whether the event repeats our own write. Without event handlers it needs no processing. */

@@ -161,7 +161,8 @@ export class Orchestrator {
     const { settings, logger, observer } = this.#context
     const served = createServedResource(this.#options.registry, settings, resource)
     for (const conflict of served.handlers.conflicts) logger.warn(conflict)
-    observer?.resourceServed?.({ resource, handlerTypes: allHandlers(served.handlers).map(({ type }) => type) })
+    const handlers = allHandlers(served.handlers).map(({ id, type }) => ({ id, type }))
+    observer?.resourceServed?.({ resource, handlerTypes: handlers.map(({ type }) => type), handlers })
     this.#served.set(formatResource(resource), served)
     return served
   }

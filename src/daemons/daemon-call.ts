@@ -22,7 +22,18 @@ export async function callDaemon<O>(host: DaemonPoolOptions<O>, task: DaemonTask
   return { type: 'done', result: undefined }
 }
 
-async function callDaemonNow<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>): Promise<Outcome> {
+function callDaemonNow<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>): Promise<Outcome> {
+  const { spans } = host.tracing
+  if (spans === undefined) return callAndWrite(host, task)
+  const { handler, owner, retries } = task
+  return spans.background(
+    { id: handler.id, type: handler.type, retry: retries },
+    () => host.spanSubject(owner),
+    () => callAndWrite(host, task),
+  )
+}
+
+async function callAndWrite<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>): Promise<Outcome> {
   const { clock } = host
   const { handler, owner } = task
   const logger = host.loggerOf(owner)
@@ -36,6 +47,7 @@ async function callDaemonNow<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>)
       watch: host.watchOf(handler),
       defaultBackoffMs: host.defaultBackoffMs(),
       observer: host.observer,
+      tracing: host.tracing,
       object: () => host.observedObject(owner),
     },
     handler,

@@ -14,6 +14,8 @@ import { type Clock, monotonicNow } from '../util/async/clock.ts'
 import { TimerQueue } from '../util/async/timer-queue.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
+import { runDetached } from '../util/tracing/open-telemetry.ts'
+import type { SpanSubject, Tracing } from '../util/tracing/spans.ts'
 import { callDaemon, initialDelayOf } from './daemon-call.ts'
 import { DaemonTask, type DaemonTasks, type NextCall } from './daemon-task.ts'
 import { Stopper, type StopWaits } from './stopped.ts'
@@ -45,7 +47,8 @@ export class DaemonPool<O> {
     tasks.running.push(task)
     this.#all.add(task)
     this.#options.observer?.daemonStarted?.(this.#observed(task))
-    this.#begin(task)
+    // A daemon is not a part of the processing that starts it.
+    runDetached(() => this.#begin(task))
   }
 
   /** Stops a task. A waiting task ends at once; a running one gets the stop signal, and is cancelled after its timeout. */
@@ -77,6 +80,11 @@ export class DaemonPool<O> {
       task.waitsForChange = false
       this.#callAfter(task, this.#idleLeftMs(task))
     }
+  }
+
+  /** Calls tasks that wait for their next attempt after an error now. Their attempts, and the `idle` of timers, count as always. */
+  hasten({ running }: DaemonTasks<O>): void {
+    for (const task of running) if (task.retries > 0 && !task.isRunning) this.#callAfter(task, 0)
   }
 
   /** Wakes the worker later to evaluate filters again: the result of a filter function may change without an event. */
@@ -228,7 +236,9 @@ export interface DaemonPoolOptions<O> {
   /** Aborted when the operator starts to stop: no function is called after that. */
   readonly stopping: AbortSignal
   readonly observer: Observer | undefined
+  readonly tracing: Tracing
   observedObject(owner: O): ObservedObject
+  spanSubject(owner: O): SpanSubject
   /** Whether the operator is paused for the object: no task is started then. */
   isPaused(owner: O): boolean
   /** Reports calls that block the event loop or do not return. */

@@ -9,7 +9,7 @@ import type { Watchdog } from '../handlers/watchdog.ts'
 import { isDeletionOngoing } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { CauseView } from '../objects/cause-view.ts'
-import { argsSourceOf, type Context, objectLogger, observedObject } from '../objects/context.ts'
+import { argsSourceOf, type Context, objectLogger, observedObject, spanSubject } from '../objects/context.ts'
 import type { FeatureDecision, ObjectFeature, ReleaseReason } from '../objects/features.ts'
 import { FeatureState } from '../objects/state/feature-state.ts'
 import type { WatchedObject } from '../objects/state/watched-object.ts'
@@ -45,7 +45,9 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
       watchOf: ({ background }) => (background.schedule === undefined ? watchdog.watchOfDaemons() : watchdog.watchOf()),
       stopping: context.stopping,
       observer: context.observer,
+      tracing: context.tracing,
       observedObject,
+      spanSubject,
       isPaused: ({ body }) => context.pause.isPausedIn(body.metadata.namespace),
       loggerOf: ({ body }) => objectLogger(context, body),
       argsOf: (object, { background }, logger) => {
@@ -112,6 +114,11 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
   holdsFinalizer(object: WatchedObject): boolean {
     const running = tasksOf.get(object)?.running
     return running?.some(({ handler, isAbandoned }) => handler.needsFinalizer && !isAbandoned) ?? false
+  }
+
+  hastened(object: WatchedObject): void {
+    const tasks = tasksOf.get(object)
+    if (tasks !== undefined) this.pool.hasten(tasks)
   }
 
   released(object: WatchedObject, reason: ReleaseReason): void {

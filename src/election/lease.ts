@@ -84,6 +84,8 @@ export class LeaseObject {
       timeoutMs,
       isUrgent: true,
       backoffsMs: [],
+      purpose: 'lease' as const,
+      resource: leases,
       ...(body !== undefined && { body }),
     }
     return (await this.#session.request(call, signal)) as unknown as KubeObject

@@ -149,6 +149,7 @@ function filterArgs({
     client: missing('client'),
     recorder: missing('recorder'),
     indices: registry.indices,
+    metrics: missing('metrics'),
     clock: createHandlerClock(systemClock, { isWaitedFor: false }),
     workers: missing('workers'),
   })

@@ -12,6 +12,7 @@ import { describeError } from '../util/log/describe-error.ts'
 import type { LogFields, Logger } from '../util/log/log.ts'
 import { hideOurFrames, placeInUserCode } from '../util/log/own-frames.ts'
 import { runInCall } from '../util/process/current-call.ts'
+import type { SpanOutcome, Tracing } from '../util/tracing/spans.ts'
 import { type Conditions, createConditions } from './args/conditions.ts'
 import type { CallArgument } from './definition.ts'
 import { type Handler, titleOf } from './handler.ts'
@@ -51,8 +52,12 @@ export interface CallContext {
   readonly defaultBackoffMs: number
   /** Undefined without a listener. */
   readonly observer: Observer | undefined
+  /** Undefined for handlers whose calls have no spans. */
+  readonly tracing: Tracing | undefined
   /** The object of the call, for the observer. Undefined for activities. */
   readonly object: (() => ObservedObject) | undefined
+  /** Called with the outcome of each call that was not cancelled. */
+  readonly onOutcome?: ((outcome: Outcome) => void) | undefined
 }
 
 /** The earlier attempts of the handler for the same cause. */
@@ -98,15 +103,20 @@ export interface CallResult {
 }
 
 /** Makes one attempt of one handler. */
-export async function callHandler(
-  context: CallContext,
-  handler: Handler,
-  call: HandlerCallOptions,
-): Promise<CallResult> {
+export function callHandler(context: CallContext, handler: Handler, call: HandlerCallOptions): Promise<CallResult> {
+  const spans = context.tracing?.spans
+  if (spans === undefined) return callObserved(context, handler, call)
+  const traced = { id: handler.id, type: handler.type, retry: call.start.retries }
+  return spans.handlerCall(traced, () => callObserved(context, handler, call), toSummary)
+}
+
+async function callObserved(context: CallContext, handler: Handler, call: HandlerCallOptions): Promise<CallResult> {
   const { observer, clock } = context
   const patch = call.patch ?? createPatch<KubeObject>()
   if (observer?.handlerStarted === undefined && observer?.handlerFinished === undefined) {
-    return { patch, ...(await attempt(context, handler, { ...call, patch })) }
+    const attempted = await attempt(context, handler, { ...call, patch })
+    if (!attempted.isInterrupted) context.onOutcome?.(attempted.outcome)
+    return { patch, ...attempted }
   }
   const observed: ObservedCall = {
     handler: { id: handler.id, type: handler.type },
@@ -116,15 +126,18 @@ export async function callHandler(
   const beganMs = monotonicNow(clock)
   const onStart = () => observer.handlerStarted?.(observed)
   const attempted = await attempt(context, handler, { ...call, patch, onStart })
-  const { outcome, isInterrupted } = attempted
-  observer.handlerFinished?.({
-    ...observed,
+  if (!attempted.isInterrupted) context.onOutcome?.(attempted.outcome)
+  observer.handlerFinished?.({ ...observed, durationMs: monotonicNow(clock) - beganMs, ...toSummary(attempted) })
+  return { patch, ...attempted }
+}
+
+/** The outcome of a call for the observer and for its span. */
+function toSummary({ outcome, isInterrupted }: Pick<CallResult, 'outcome' | 'isInterrupted'>): SpanOutcome {
+  return {
     outcome: isInterrupted ? 'cancelled' : observedOutcomes[outcome.type],
-    durationMs: monotonicNow(clock) - beganMs,
     delayMs: outcome.type === 'retry' ? outcome.delayMs : undefined,
     error: outcome.type === 'done' ? outcome.ignoredError : outcome.error,
-  })
-  return { patch, ...attempted }
+  }
 }
 
 const observedOutcomes = { done: 'succeeded', retry: 'retrying', failed: 'failed' } as const

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { formatHealthAddress, parseHealthAddress } from './address.ts'
+import { formatEndpointAddress } from '../serving/address.ts'
+import { parseHealthAddress } from './address.ts'
 
-function parse(text: string): unknown {
+function parse(text: string): ReturnType<typeof parseHealthAddress> {
   return parseHealthAddress(text, (why) => {
     throw new Error(why)
   })
@@ -21,7 +22,7 @@ test.each([
   ['http://localhost/é x', { host: 'localhost', port: 80, path: '/%C3%A9%20x' }],
   ['http://localhost/readyz/', { host: 'localhost', port: 80, path: '/readyz/' }],
 ])('the health address %s is parsed', (text, expected) => {
-  expect(parse(text)).toEqual(expected)
+  expect(parse(text)).toEqual({ scheme: 'http', ...expected })
 })
 
 test.each([
@@ -42,7 +43,7 @@ test.each([
 })
 
 test('a parsed health address is formatted with its defaults', () => {
-  const written = (text: string) => formatHealthAddress(parse(text) as never)
+  const written = (text: string) => formatEndpointAddress(parse(text))
   expect(written('http://:8080')).toBe('http://localhost:8080/')
   expect(written('http://[::1]/healthz')).toBe('http://[::1]:80/healthz')
 })

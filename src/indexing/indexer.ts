@@ -83,7 +83,8 @@ export class Indexer {
     const { logger, watch, observer, observed } = state
     const defaultBackoffMs = toMs(execution.defaultBackoff)
     const { outcome } = await callHandler(
-      { clock, logger, watch, defaultBackoffMs, observer, object: observed },
+      // Indexing belongs to the watch, which has no spans.
+      { clock, logger, watch, defaultBackoffMs, observer, tracing: undefined, object: observed },
       handler,
       {
         start: before,

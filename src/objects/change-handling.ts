@@ -113,6 +113,7 @@ async function decideAndExecute(context: Context, object: WatchedObject, run: Pr
       rateLimitMs: (reason) => rateLimitMs(context, object, reason),
     })
     context.observer?.decisionMade?.({ object: observedObject(object), decision })
+    context.tracing.spans?.decided(decision)
     const execution = await execute(context, object, run, { cause, decision })
     if (execution !== 'outdated') return { ...execution, hasHandlers: handlers.length > 0 }
   }
@@ -304,6 +305,7 @@ function createCycle(
     stopping,
     isPaused: () => isPaused(context, object),
     remembered: object.handled.progress,
+    isHastened: object.handled.takeHaste(),
     isOutdated: () => object.body !== view.body,
     writeCheckpoint: (cycle) => writeCheckpoint(context, object, run, cycle),
   })

@@ -6,6 +6,7 @@ import type { Client } from '../client/client.ts'
 import type { Session } from '../client/session.ts'
 import type { Indices, Recorder } from '../handlers/args/args.ts'
 import type { HandlerClock } from '../handlers/args/handler-clock.ts'
+import type { Metrics } from '../handlers/args/metrics.ts'
 import type { ArgsSource } from '../handlers/args/object-args.ts'
 import type { Workers } from '../handlers/args/workers.ts'
 import type { CallContext, CallWatch } from '../handlers/invoke.ts'
@@ -20,10 +21,13 @@ import type { Clock } from '../util/async/clock.ts'
 import type { TimerQueue } from '../util/async/timer-queue.ts'
 import { createLogger, type Logger, type LogSink } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
+import type { SpanSubject, Tracing } from '../util/tracing/spans.ts'
 import type { Pause } from '../watching/pause.ts'
+
 import type { CatchUp } from './catch-up.ts'
 import type { ObjectFeatures } from './features.ts'
 import type { LargeObjects } from './large-objects.ts'
+import type { CallOutcomes } from './processing-run.ts'
 import type { ServedResources } from './state/served-resource.ts'
 import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 
@@ -61,9 +65,13 @@ export interface Context {
   readonly timers: TimerQueue<WatchedObject>
   /** Has only the methods that some listener has: an event without a listener costs one property read. */
   readonly observer: Observer | undefined
+  /** Without a tracer provider in the process, a use costs one property read. */
+  readonly tracing: Tracing
   readonly catchUp: CatchUp | undefined
   readonly features: ObjectFeatures
   readonly served: ServedResources
+  /** The objects that a worker processes now, with the outcomes of their handlers. Empty if no listener needs them. */
+  readonly callOutcomes: Map<WatchedObject, CallOutcomes>
   readonly pause: Pause
   readonly leadership: LeaderStatus
   /** Aborted when the operator starts to stop: no handler is started after that. */
@@ -76,6 +84,8 @@ export interface Context {
   readonly recorderFor: (body: KubeObject) => Recorder
   readonly createMemo: () => object
   readonly indices: Indices
+  /** The argument `metrics` of handlers. */
+  readonly metrics: Metrics
   readonly handlerClock: HandlerClock
   /** The clock in the arguments of daemons, whose calls may last as long as the object. */
   readonly daemonClock: HandlerClock
@@ -109,6 +119,7 @@ export function argsSourceOf(context: Context, object: WatchedObject, logger: Lo
     client: context.clientFor(body.metadata.namespace),
     recorder: context.recorderFor(body),
     indices: context.indices,
+    metrics: context.metrics,
     clock: context.handlerClock,
     workers: context.workers,
   }
@@ -116,13 +127,16 @@ export function argsSourceOf(context: Context, object: WatchedObject, logger: Lo
 
 /** The parts of the run for a call of a handler of this object. */
 export function callContextOf(context: Context, object: WatchedObject, logger: Logger): CallContext {
+  const calls = context.callOutcomes.get(object)
   return {
     clock: context.clock,
     logger,
     watch: context.callWatchOf(object),
     defaultBackoffMs: toMs(context.settings.execution.defaultBackoff),
     observer: context.observer,
+    tracing: context.tracing,
     object: () => observedObject(object),
+    onOutcome: calls && ((outcome) => calls.record(outcome)),
   }
 }
 
@@ -135,6 +149,15 @@ export function memoOf({ createMemo }: Pick<Context, 'createMemo'>, object: Watc
 /** The object as the events of the observer have it. */
 export function observedObject({ served, body }: WatchedObject): ObservedObject {
   return toObserved(served.resource, body)
+}
+
+/** The annotation with the trace of the object's author or owner: KEP-5915. Only read, never written. */
+const traceparentAnnotation = 'tracing.k8s.io/traceparent'
+
+/** The object as its spans have it. */
+export function spanSubject({ served: { resource }, body: { metadata } }: WatchedObject): SpanSubject {
+  const { name = '', namespace, uid, annotations } = metadata
+  return { resource, name, namespace, uid, traceparent: annotations?.[traceparentAnnotation] }
 }
 
 /** An object that may not be watched, as the events of the observer have it. */

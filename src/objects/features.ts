@@ -37,6 +37,8 @@ export interface ObjectFeature<D extends FeatureDecision = FeatureDecision> {
   afterChanges?(object: WatchedObject, logger: Logger): Promise<void>
   /** Adds the removal of the feature's records on the object to the patch that removes the finalizer. */
   purge?(object: WatchedObject, merge: JsonObject): void
+  /** Called when a user asks that calls which wait for their next attempt after an error are made now. */
+  hastened?(object: WatchedObject): void
   /** Called when the object is not handled any more. */
   released?(object: WatchedObject, reason: ReleaseReason): void
   /**
@@ -111,6 +113,10 @@ export class ObjectFeatures {
 
   purge(object: WatchedObject, merge: JsonObject): void {
     for (const feature of this.#all) feature.purge?.(object, merge)
+  }
+
+  hastened(object: WatchedObject): void {
+    for (const feature of this.#all) feature.hastened?.(object)
   }
 
   released(object: WatchedObject, reason: ReleaseReason): void {

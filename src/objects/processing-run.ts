@@ -1,7 +1,8 @@
-/** The state of one processing run for one object: the collected patch, the logger and the outcome. Created by worker.ts. */
+/** The state of one processing run for one object: the collected patch, the logger, the outcome, and the outcomes of its handler calls. Created by worker.ts. */
+import { asksForRetry, ChildrenRetry, isOf, type Outcome } from '../handlers/outcomes.ts'
 import type { CollectedPatch } from '../handlers/results.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
-import type { ObjectOutcome } from '../observer.ts'
+import type { ObjectOutcome, ProcessingResult } from '../observer.ts'
 import { mergeInto, type PatchFunction } from '../patching/patch.ts'
 import { addAuthors, type PatchAuthors } from '../patching/patch-authors.ts'
 import type { Logger } from '../util/log/log.ts'
@@ -15,6 +16,8 @@ export class ProcessingRun implements CollectedPatch {
   hasNews = false
   /** A timer or a feature woke the worker. */
   isWoken = false
+  /** The run has only watch events of the operator's own writes. */
+  isEcho = false
   /** The outcome of the change handlers; undefined if none matches the object. */
   outcome: ObjectOutcome | undefined
   #merge: JsonObject = {}
@@ -64,5 +67,31 @@ export class ProcessingRun implements CollectedPatch {
     this.#fns = []
     this.#authors = new Map()
     return patch
+  }
+}
+
+/** The outcomes of the handler calls of one run, from which its result follows. Created if a listener needs the result. */
+export class CallOutcomes {
+  /** A handler has failed, permanently or so that it is retried. */
+  #hasErrors = false
+  #hasFailed = false
+
+  get hasFailed(): boolean {
+    return this.#hasFailed
+  }
+
+  /** A retry that the handler asked for with a `TemporaryError` is no error; nor is a parent that waits for its sub-handlers. */
+  record(outcome: Outcome): void {
+    if (outcome.type === 'failed') this.#hasFailed = true
+    if (outcome.type === 'failed') this.#hasErrors = true
+    if (outcome.type === 'retry' && !asksForRetry(outcome) && !isOf(outcome.error, ChildrenRetry))
+      this.#hasErrors = true
+  }
+
+  /** `delayMs`: the time until the object is processed again; undefined if that is not planned. */
+  resultWith(delayMs: number | undefined): ProcessingResult {
+    if (this.#hasErrors) return 'error'
+    if (delayMs === undefined) return 'success'
+    return delayMs > 0 ? 'requeue_after' : 'requeue'
   }
 }

@@ -17,13 +17,16 @@ export async function readAfterTakeover(
   const { tookOverAt } = context.leadership
   const { state } = object
   if (tookOverAt === undefined || state.wasRead || isOlder(tookOverAt, state.version)) return 'same'
-  const fresh = await readObject({ session, resource: object.served.resource, signal }, object.body)
+  const fresh = await readObject(
+    { session, resource: object.served.resource, signal, purpose: 'handling' },
+    object.body,
+  )
   state.markRead()
   if (fresh === undefined) {
     state.markNotFound()
     return 'not-found'
   }
-  if (!acceptState(context, object, fresh, 'read')) return 'same'
+  if (!acceptState(context, object, fresh, { from: 'read' })) return 'same'
   await context.features.settled(object)
   return 'newer'
 }

@@ -95,7 +95,7 @@ async function writeCondition(
     if (patch === undefined) return
     try {
       const response = await send(context, object, patch)
-      acceptState(context, object, response, 'write')
+      acceptState(context, object, response, { from: 'write', isOwn: true })
       if (findCondition(conditionsOf(response['status']), conditionType) === undefined) stopConditions(served)
     } catch (error) {
       if (!isTolerable(error)) throw error
@@ -136,7 +136,7 @@ async function send(
   const contentType = 'application/json-patch+json'
   const lazy = { form: 'object', omit: ['managedFields'] } as const
   return (await session.request(
-    { method: 'PATCH', path, contentType, body: patch, lazy },
+    { method: 'PATCH', path, contentType, body: patch, lazy, purpose: 'handling', resource },
     writing,
   )) as unknown as KubeObject
 }

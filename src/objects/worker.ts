@@ -7,32 +7,47 @@ import { preMatches } from '../handlers/matching.ts'
 import { createCollectedPatch } from '../handlers/results.ts'
 import { hasFinalizer, isDeletionOngoing, removeFinalizer } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
+import type { ObservedObject } from '../observer.ts'
 import { readObject } from '../patching/apply-patch.ts'
+import type { QueueWait } from '../queueing/keyed-queue.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { type Logger, logsFrameworkLines } from '../util/log/log.ts'
 import { CauseView } from './cause-view.ts'
 import { handleChanges } from './change-handling.ts'
-import { type Context, type ObjectEvent, objectLogger, observedObject } from './context.ts'
+import { type Context, type ObjectEvent, objectLogger, observedObject, spanSubject } from './context.ts'
 import { callEventHandlers } from './event-handling.ts'
 import type { Reservation } from './large-objects.ts'
-import { ProcessingRun } from './processing-run.ts'
+import { CallOutcomes, ProcessingRun } from './processing-run.ts'
 import { allHandlers, objectKey } from './state/served-resource.ts'
 import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 import { clearTooLarge, rejectTooLarge } from './too-large-objects.ts'
 import { acceptState, writePatch, writePendingPatches } from './writes.ts'
 
-export async function processObject(
+export function processObject(
   context: Context,
   object: WatchedObject,
   events: readonly ObjectEvent[],
+  wait: QueueWait,
+): Promise<void> {
+  const { spans } = context.tracing
+  if (spans === undefined) return processObserved(context, object, events, wait)
+  return spans.processing(
+    () => spanSubject(object),
+    () => processObserved(context, object, events, wait),
+  )
+}
+
+async function processObserved(
+  context: Context,
+  object: WatchedObject,
+  events: readonly ObjectEvent[],
+  wait: QueueWait,
 ): Promise<void> {
   const run = new ProcessingRun(objectLogger(context, object.body))
-  const { clock, observer } = context
-  const startedMs = observer === undefined ? 0 : monotonicNow(clock)
+  const reported = reportStart(context, object, wait)
   let failure: unknown
   let release: (() => void) | undefined
-  observer?.processingStarted?.({ object: observedObject(object) })
   try {
     await context.features.settled(object)
     const reservation = reserveHandling(context, object, events)
@@ -46,12 +61,51 @@ export async function processObject(
     run.held.release()
     release?.()
     context.catchUp?.processed(object, run.outcome)
-    observer?.processingFinished?.({
-      object: observedObject(object),
-      durationMs: monotonicNow(clock) - startedMs,
-      error: failure,
-    })
+    if (reported !== undefined) reportEnd(context, object, reported, { run, error: failure })
   }
+}
+
+interface ReportedProcessing {
+  readonly observed: ObservedObject
+  readonly startedMs: number
+  readonly calls: CallOutcomes
+}
+
+/** Returns undefined if no listener needs the processing. */
+function reportStart(
+  { clock, observer, callOutcomes }: Context,
+  object: WatchedObject,
+  { sinceMs, priority }: QueueWait,
+): ReportedProcessing | undefined {
+  if (observer?.processingStarted === undefined && observer?.processingFinished === undefined) return undefined
+  const startedMs = monotonicNow(clock)
+  const observed = observedObject(object)
+  const calls = new CallOutcomes()
+  callOutcomes.set(object, calls)
+  observer.processingStarted?.({ object: observed, priority, waitedMs: startedMs - sinceMs })
+  return { observed, startedMs, calls }
+}
+
+function reportEnd(
+  { clock, observer, callOutcomes, timers, features }: Context,
+  object: WatchedObject,
+  { observed, startedMs, calls }: ReportedProcessing,
+  { run: { outcome, isEcho }, error }: { readonly run: ProcessingRun; readonly error: unknown },
+): void {
+  callOutcomes.delete(object)
+  const delayMs = timers.remainingMs(object)
+  observer?.processingFinished?.({
+    object: observed,
+    durationMs: monotonicNow(clock) - startedMs,
+    error,
+    // An echo has not caused the retry that the object may be waiting for.
+    result: error === undefined ? calls.resultWith(isEcho ? undefined : delayMs) : 'error',
+    outcome,
+    reconciling: object.served.handlers.reconcile.length === 0 ? undefined : features.initialOutcomes(object)[0],
+    hasFailedPermanently: calls.hasFailed,
+    delayMs,
+    isDeleting: !object.isEnding && isDeletionOngoing(object.body),
+  })
 }
 
 async function process(
@@ -73,7 +127,8 @@ async function process(
     context.timers.setAfter(object, throttledMs)
     return
   }
-  if (object.deletion !== undefined || isOwnEcho(run)) return
+  run.isEcho = isOwnEcho(run)
+  if (object.deletion !== undefined || run.isEcho) return
   if (context.largeObjects.isTooLarge(object.body)) return rejectTooLarge(context, object, run)
   clearTooLarge(context, object, run)
   await handleChanges(context, object, run)
@@ -119,7 +174,8 @@ async function observe(context: Context, object: WatchedObject, run: ProcessingR
   } else if (event.type === 'seen') {
     const wasEnding = object.isEnding
     // An object that left the selector and matches it again must be handled, even if its state is known already.
-    if (acceptState(context, object, event.object, 'watch') || wasEnding) run.hasNews = true
+    if (acceptState(context, object, event.object, { from: 'watch', event: event.event }) || wasEnding)
+      run.hasNews = true
     object.markSeen()
     await callEventHandlers(context, object, run, { type: event.event, object: event.object })
   } else {
@@ -161,7 +217,7 @@ async function handleFilteredOut(
   run: ProcessingRun,
   existing: KubeObject,
 ): Promise<void> {
-  acceptState(context, object, existing, 'read')
+  acceptState(context, object, existing, { from: 'read' })
   if (matchesSelectors(context, object, run.logger)) {
     // The object matches again: the watch will deliver it.
     object.markSeen()
@@ -207,7 +263,7 @@ async function readIfExists(context: Context, { served, body }: WatchedObject): 
   const { resource, selectors } = served
   if (Object.keys(selectors).length === 0) return undefined
   if (isDeletionOngoing(body) && (body.metadata.finalizers ?? []).length === 0) return undefined
-  return readObject({ session: context.session, resource, signal: context.writesSignal }, body)
+  return readObject({ session: context.session, resource, signal: context.writesSignal, purpose: 'handling' }, body)
 }
 
 /** Removes the operator's finalizer from an object that has no handlers any more, so that it can be deleted. */
@@ -228,11 +284,13 @@ function forget(context: Context, object: WatchedObject): void {
   if (context.features.isActive(object)) return
   const key = objectKey(object.body)
   if (objects.get(key) === object) objects.delete(key)
+  context.observer?.objectForgotten?.({ object: observedObject(object) })
 }
 
 function startThrottling(context: Context, object: WatchedObject, logger: Logger, error: unknown): void {
   // Errors while the operator stops are interruptions, not failures.
   if (context.stopping.aborted) return
+  context.tracing.spans?.processingFailed(error)
   const { clock, settings, timers } = context
   const delayMs = object.errors.fail([...settings.queueing.errorDelays], monotonicNow(clock))
   timers.setAfter(object, delayMs)

@@ -28,14 +28,39 @@ const maxDropped = 100
 /** Limits the fields of one write whose handlers are searched: the author of an object may cause thousands of sub-handlers, each with a result. */
 const maxSearched = 20
 
+/** How a state has arrived. */
+export interface StateOrigin {
+  readonly from: StateSource
+  /** The event of the watch; `null` for a listed object. */
+  readonly event?: 'ADDED' | 'MODIFIED' | null
+  /** The state is the response to a write, rather than that of another client, which was read after a conflict. */
+  readonly isOwn?: boolean
+}
+
 /** Accepts a state; returns whether it is new. Reports states from responses to the features; states of the watch were reported on arrival. */
-export function acceptState(context: Context, object: WatchedObject, body: KubeObject, from: StateSource): boolean {
+export function acceptState(
+  context: Context,
+  object: WatchedObject,
+  body: KubeObject,
+  { from, event, isOwn = false }: StateOrigin,
+): boolean {
   const { state } = object
+  const before = state.body
   const nowMs = monotonicNow(context.clock)
   const consistencyMs = toMs(context.settings.persistence.consistencyTimeout)
   const acceptance = state.accept(body, from, { nowMs, consistencyMs })
+  if (acceptance === 'stale') context.observer?.staleStateDropped?.({ object: observedObject(object) })
   if (acceptance === 'held') context.timers.setAfter(object, state.heldForMs(nowMs))
   if (acceptance === 'new' && from !== 'watch') context.features.observed(object, body, from)
+  if (acceptance === 'new') {
+    context.observer?.stateObserved?.({
+      object: observedObject(object),
+      event,
+      isOwn,
+      before: before === body ? undefined : before,
+      after: body,
+    })
+  }
   return acceptance === 'new'
 }
 
@@ -50,17 +75,31 @@ export function writePatch(context: Context, object: WatchedObject, options: Wri
   return object.writes.run(() => writeNow(context, object, options))
 }
 
+/** The state for which a request was planned, and its response. */
+interface WrittenState {
+  readonly before: KubeObject
+  readonly after: KubeObject
+}
+
 async function writeNow(
   context: Context,
   object: WatchedObject,
   { logger, patch, purpose }: WritePatchOptions,
 ): Promise<PatchResult> {
-  const result = await applyPatch(writerOf(context, object, { logger, patch }), object.body, patch).catch((error) => {
+  const writes: WrittenState[] | undefined = context.observer?.patchWritten && []
+  const writer = writerOf(context, object, { logger, patch, purpose, writes })
+  const result = await applyPatch(writer, object.body, patch).catch((error) => {
     throw isUnprocessable(error) ? explainRefusal(error, describeTarget(error, object), patch.authors) : error
   })
   if (result.body === undefined) object.state.markNotFound()
   if (result.requests > 0) {
-    context.observer?.patchWritten?.({ object: observedObject(object), purpose, requests: result.requests })
+    context.observer?.patchWritten?.({
+      object: observedObject(object),
+      purpose,
+      requests: result.requests,
+      writes: writes ?? [],
+      authors: patch.authors,
+    })
   }
   return result
 }
@@ -75,14 +114,18 @@ function describeTarget({ path }: ApiError, { body }: WatchedObject): string {
 function writerOf(
   context: Context,
   object: WatchedObject,
-  { logger, patch: { authors } }: Pick<WritePatchOptions, 'logger' | 'patch'>,
+  { logger, patch: { authors }, purpose, writes }: WritePatchOptions & { readonly writes: WrittenState[] | undefined },
 ): PatchWriter {
   return {
     session: context.session,
     resource: object.served.resource,
     logger,
     signal: context.writesSignal,
-    onResponse: (body) => void acceptState(context, object, body, 'write'),
+    purpose,
+    onResponse: (body, base) => {
+      if (base !== undefined) writes?.push({ before: base, after: body })
+      acceptState(context, object, body, { from: 'write', isOwn: base !== undefined })
+    },
     onDropped: (fields) => recordDropped(context, object, { fields, authors }),
     dropped: object.served.droppedFields,
   }

@@ -7,6 +7,7 @@ import { objectPath } from '../client/paths.ts'
 import type { Session } from '../client/session.ts'
 import { dropManagedFields, type JsonObject, type KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
+import type { RequestPurpose } from '../observer.ts'
 import { isPlainObject, type Json } from '../util/json/json.ts'
 import type { Logger } from '../util/log/log.ts'
 import { type PendingPatch, type PlannedPatch, planObjectPatch, planStatusPatch } from './plan-patch.ts'
@@ -16,8 +17,10 @@ export interface PatchWriter {
   readonly resource: Resource
   readonly logger: Logger
   readonly signal: AbortSignal
+  /** For the metrics of requests. */
+  readonly purpose: RequestPurpose
   /** Called with every response before the next request is sent, since the watch event of the write may arrive at any time. */
-  readonly onResponse: (body: KubeObject) => void
+  readonly onResponse: (body: KubeObject, base: KubeObject | undefined) => void
   /** Called with the status fields that the server has dropped because the schema does not have them. */
   readonly onDropped: (fields: readonly string[]) => void
   /** Status fields that the server is known to drop; they are not sent. */
@@ -110,9 +113,10 @@ async function applyParts(
     const planned = plan(base)
     if (planned === undefined) break
     sent += 1
+    const before: KubeObject = base
     try {
-      base = dropManagedFields((await send(writer, base, subresource, planned)) as KubeObject)
-      writer.onResponse(base)
+      base = dropManagedFields((await send(writer, before, subresource, planned)) as KubeObject)
+      writer.onResponse(base, before)
       break
     } catch (error) {
       if (isNotFound(error)) {
@@ -122,14 +126,14 @@ async function applyParts(
       if (!(isConflict(error) || isUnprocessable(error)) || attempt === maxAttempts) throw error
       base = await rereadObject(writer, base, error)
       // If only the response of the first attempt was lost, the object has the change already: no other request is sent, so report it here.
-      if (base !== undefined) writer.onResponse(base)
+      if (base !== undefined) writer.onResponse(base, undefined)
     }
   }
   return { body: base, requests: sent }
 }
 
 function send(
-  { session, resource, logger, signal }: PatchWriter,
+  { session, resource, logger, signal, purpose }: PatchWriter,
   body: KubeObject,
   subresource: 'status' | undefined,
   planned: PlannedPatch,
@@ -138,7 +142,8 @@ function send(
   const { name = '', namespace } = body.metadata
   const path = objectPath(resource, { name, namespace }, subresource)
   const { contentType, body: patch } = planned
-  return session.request({ method: 'PATCH', path, contentType, body: patch, lazy: lazyObject }, signal)
+  const call = { method: 'PATCH', path, contentType, body: patch, lazy: lazyObject, purpose, resource } as const
+  return session.request(call, signal)
 }
 
 /**
@@ -154,13 +159,13 @@ async function rereadObject(writer: PatchWriter, base: KubeObject, error: unknow
 
 /** Reads the current object; undefined if it is deleted, or replaced by another object with the same name. */
 export async function readObject(
-  writer: Pick<PatchWriter, 'session' | 'resource' | 'signal'>,
+  { session, resource, signal, purpose }: Pick<PatchWriter, 'session' | 'resource' | 'signal' | 'purpose'>,
   known: KubeObject,
 ): Promise<KubeObject | undefined> {
   const { name = '', namespace, uid } = known.metadata
   try {
-    const path = objectPath(writer.resource, { name, namespace })
-    const response = await writer.session.request({ method: 'GET', path, lazy: lazyObject }, writer.signal)
+    const path = objectPath(resource, { name, namespace })
+    const response = await session.request({ method: 'GET', path, lazy: lazyObject, purpose, resource }, signal)
     const current = dropManagedFields(response as unknown as KubeObject)
     return current.metadata.uid === uid ? current : undefined
   } catch (error) {

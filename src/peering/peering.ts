@@ -219,7 +219,15 @@ export class Peering {
   async #patch(body: JsonObject): Promise<KubeObject> {
     const { session, resource, namespace, settings } = this.#options
     const path = objectPath(resource, { name: settings.name, namespace })
-    const response = await session.request({ method: 'PATCH', path, contentType: mergePatch, body, backoffsMs })
+    const response = await session.request({
+      method: 'PATCH',
+      path,
+      contentType: mergePatch,
+      body,
+      backoffsMs,
+      purpose: 'peering',
+      resource,
+    })
     return response as unknown as KubeObject
   }
 

@@ -2,6 +2,7 @@
 import { isForbidden, isNotFound } from '../client/api-error.ts'
 import { collectionPath, type Located, objectPath } from '../client/paths.ts'
 import type { Session } from '../client/session.ts'
+import type { Observer } from '../observer.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { isPlainObject } from '../util/json/json.ts'
 import type { Logger } from '../util/log/log.ts'
@@ -20,6 +21,7 @@ interface EventWriterOptions {
   readonly settings: PosterSettings
   readonly defaultNamespace?: () => string | undefined
   readonly logger: Logger
+  readonly observer?: Observer | undefined
 }
 
 export class EventWriter {
@@ -39,11 +41,25 @@ export class EventWriter {
     try {
       const isPatched = await this.#patch(event, pending, signal)
       if (!isPatched) await this.#create(event, pending, signal)
+      this.#report(event, pending.count)
     } catch (error) {
       if (event.pendingCount === 0) event.pendingSinceMs = pending.firstMs
       event.pendingCount += pending.count
       if (!signal.aborted) this.#reportFailure(event, error)
     }
+  }
+
+  #report({ reference, content }: AggregatedEvent, count: number): void {
+    const { apiVersion, kind, name, namespace, uid } = reference
+    const { type, reason, message } = content
+    const about = {
+      apiVersion: apiVersion ?? '',
+      kind: kind ?? '',
+      name: name ?? '',
+      namespace: namespace ?? undefined,
+      uid: uid ?? undefined,
+    }
+    this.#options.observer?.eventPosted?.({ reference: about, type, reason, message, count })
   }
 
   /** Returns false if the event must be created: it does not exist yet, has expired, or may not be patched. */
@@ -55,7 +71,8 @@ export class EventWriter {
       const path = objectPath(events, { namespace, name })
       const body = { count: event.postedCount + pending.count, lastTimestamp: toMicroTime(pending.lastMs) }
       const contentType = 'application/merge-patch+json'
-      await this.#options.session.request({ method: 'PATCH', path, body, contentType, backoffsMs }, signal)
+      const call = { method: 'PATCH', path, body, contentType, backoffsMs, purpose: 'event', resource: events } as const
+      await this.#options.session.request(call, signal)
       event.postedCount += pending.count
       return true
     } catch (error) {
@@ -71,7 +88,8 @@ export class EventWriter {
     const namespace = this.#namespaceOf(event)
     const body = toEventBody(reference, namespace, content, pending, settings)
     const path = collectionPath(events, namespace)
-    const { metadata } = await session.request({ method: 'POST', path, body, backoffsMs }, signal)
+    const call = { method: 'POST', path, body, backoffsMs, purpose: 'event', resource: events } as const
+    const { metadata } = await session.request(call, signal)
     const name = isPlainObject(metadata) ? metadata['name'] : undefined
     event.name = typeof name === 'string' ? name : undefined
     event.postedCount = pending.count

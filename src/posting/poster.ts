@@ -5,11 +5,13 @@
  */
 import type { Session } from '../client/session.ts'
 import type { ObjectReference } from '../kube/objects.ts'
+import type { Observer } from '../observer.ts'
 import { untilAborted } from '../util/async/any-signal.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { createSharedController } from '../util/async/shared-signal.ts'
 import type { Logger, LogLevel } from '../util/log/log.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
+import { runDetached } from '../util/tracing/open-telemetry.ts'
 import { type AggregatedEvent, EventAggregation, TokenBuckets, toObjectKey } from './event-aggregation.ts'
 import { type EventContent, truncateContent } from './event-body.ts'
 import { EventWriter } from './event-writer.ts'
@@ -51,6 +53,7 @@ export interface PosterOptions {
   /** The namespace for events about cluster-scoped objects. Default: `default`. */
   readonly defaultNamespace?: () => string | undefined
   readonly logger: Logger
+  readonly observer?: Observer | undefined
 }
 
 export function createPoster(options: PosterOptions): Poster {
@@ -188,7 +191,8 @@ class BackgroundPoster implements Poster {
       if (this.#busy.has(aggregated.objectKey)) continue
       this.#waiting.delete(aggregated)
       this.#busy.add(aggregated.objectKey)
-      this.#track(this.#postNext(aggregated, this.#running!))
+      // A request about the event is no part of the handler call that has recorded it.
+      this.#track(runDetached(() => this.#postNext(aggregated, this.#running!)))
     }
     if (this.#waiting.size === 0) this.#isOverflowing = false
   }

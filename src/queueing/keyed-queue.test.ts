@@ -181,3 +181,52 @@ describe('keyed queue', () => {
     expect([queue.waiting, queue.waitingSinceMs]).toEqual([0, undefined])
   })
 })
+
+describe('the reports of waiting work', () => {
+  function createReported(limit: () => number) {
+    const reports: string[] = []
+    const gates: Array<() => void> = []
+    const queue = new KeyedQueue<string, number>(
+      (key, events, { priority, sinceMs }) => {
+        reports.push(`work ${key} ${events.join('+')} ${priority} since ${sinceMs}`)
+        return new Promise<void>((resolve) => gates.push(resolve))
+      },
+      {
+        limit,
+        now: () => reports.length,
+        onWait: (key, event, priority) => reports.push(`wait ${key} ${event} ${priority}`),
+        onDrop: (key, priority) => reports.push(`drop ${key} ${priority}`),
+      },
+    )
+    return { queue, reports, gates }
+  }
+
+  test('a key is reported once per batch of events, also while it is processed', async () => {
+    const { queue, reports, gates } = createReported(() => 1)
+    queue.put('a', 1, 'backlog')
+    queue.put('a', 2)
+    queue.put('a', 3)
+    gates[0]!()
+    await Promise.resolve()
+    expect(reports).toEqual(['wait a 1 backlog', 'work a 1 backlog since 0', 'wait a 2 now', 'work a 2+3 now since 2'])
+  })
+
+  test('dropped, discarded and closed keys are reported with the priority of their first event', () => {
+    const { queue, reports } = createReported(() => 0)
+    queue.put('a', 1, 'backlog')
+    queue.put('a', 2)
+    queue.put('b', 1)
+    queue.put('c', 1)
+    queue.drop('a')
+    queue.discard(
+      () => true,
+      (key) => key === 'b',
+    )
+    queue.close()
+    expect(reports.filter((report) => report.startsWith('drop'))).toEqual([
+      'drop a backlog',
+      'drop b now',
+      'drop c now',
+    ])
+  })
+})

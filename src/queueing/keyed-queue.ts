@@ -5,8 +5,16 @@
  */
 import { FairScheduler, type Priority, type Slot, type SlotLimits } from './fair-scheduling.ts'
 
+/** How long and with which priority the events of a key have waited. */
+export interface QueueWait {
+  /** When the first of the events arrived. */
+  readonly sinceMs: number
+  /** The priority of the first of the events. */
+  readonly priority: Priority
+}
+
 /** Processes all waiting events of a key, oldest first. Must not reject: failures are handled inside. */
-export type QueueWork<K, E> = (key: K, events: readonly E[]) => Promise<void>
+export type QueueWork<K, E> = (key: K, events: readonly E[], wait: QueueWait) => Promise<void>
 
 export interface KeyedQueueOptions<K, E> {
   /** The maximum number of keys processed at the same time. Called each time, so that it can change. */
@@ -28,6 +36,10 @@ export interface KeyedQueueOptions<K, E> {
   readonly isDispensable?: (event: E) => boolean
   /** The current time in milliseconds from an arbitrary start, for `waitingSinceMs`. */
   readonly now?: () => number
+  /** Called when the first event of a key begins to wait. Each call is followed by a call of the work, or of `onDrop`. */
+  readonly onWait?: (key: K, event: E, priority: Priority) => void
+  /** Called when all waiting events of a key are dropped. The priority is that of `onWait`. */
+  readonly onDrop?: (key: K, priority: Priority) => void
 }
 
 /** The share of workers that is reserved for groups with less than their fair share. */
@@ -36,6 +48,8 @@ const reservedPart = 0.25
 interface QueueEntry<K, E> {
   readonly slot: Slot<K>
   readonly events: E[]
+  /** Of the waiting events; of the last ones if none waits. */
+  wait: QueueWait
 }
 
 export class KeyedQueue<K, E> {
@@ -76,14 +90,20 @@ export class KeyedQueue<K, E> {
   put(key: K, event: E, priority: Priority = 'now'): void {
     if (this.#isClosed) return
     const entry = this.#entries.get(key)
+    const { now, groupOf, onWait } = this.#options
     if (entry !== undefined) {
+      if (entry.events.length === 0) {
+        entry.wait = { sinceMs: now?.() ?? 0, priority }
+        onWait?.(key, event, priority)
+      }
       this.#append(entry.events, event)
       if (priority === 'now') this.#scheduler.promote(entry.slot)
       return
     }
-    const { now, groupOf } = this.#options
-    const slot = this.#scheduler.wait(key, groupOf?.(key) ?? '', { priority, nowMs: now?.() ?? 0 })
-    this.#entries.set(key, { slot, events: [event] })
+    const sinceMs = now?.() ?? 0
+    const slot = this.#scheduler.wait(key, groupOf?.(key) ?? '', { priority, nowMs: sinceMs })
+    this.#entries.set(key, { slot, events: [event], wait: { sinceMs, priority } })
+    onWait?.(key, event, priority)
     this.#startWorkers()
   }
 
@@ -110,9 +130,11 @@ export class KeyedQueue<K, E> {
 
   /** Drops the waiting events that are dispensable, of all keys or of the selected ones. Work in progress continues. */
   discard(isDispensable: (event: E) => boolean, isAmong: (key: K) => boolean = () => true): void {
-    for (const [key, { slot, events }] of this.#entries) {
+    for (const [key, entry] of this.#entries) {
       if (!isAmong(key)) continue
+      const { slot, events } = entry
       const kept = events.filter((event) => !isDispensable(event))
+      if (kept.length === 0) this.#dropEvents(entry)
       events.length = 0
       for (const event of kept) events.push(event)
       // A key with a worker keeps its entry: the worker removes it when it finds no more events.
@@ -123,16 +145,19 @@ export class KeyedQueue<K, E> {
 
   /** Drops a waiting key with its events. Work in progress continues. */
   drop(key: K): void {
-    const slot = this.#entries.get(key)?.slot
-    if (slot?.state === 'waiting') this.#forget(slot)
+    const entry = this.#entries.get(key)
+    if (entry?.slot.state === 'waiting') {
+      this.#dropEvents(entry)
+      this.#forget(entry.slot)
+    }
     this.#settle()
   }
 
   /** Drops all waiting events and ignores new ones. Work in progress continues. */
   close(): void {
     this.#isClosed = true
+    for (const entry of this.#entries.values()) this.#dropEvents(entry)
     for (const slot of this.#scheduler.waitingSlots()) this.#forget(slot)
-    for (const { events } of this.#entries.values()) events.length = 0
     this.#settle()
   }
 
@@ -140,6 +165,12 @@ export class KeyedQueue<K, E> {
   idle(): Promise<void> {
     if (this.#entries.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#onIdle.push(resolve))
+  }
+
+  #dropEvents({ slot, events, wait }: QueueEntry<K, E>): void {
+    if (events.length === 0) return
+    events.length = 0
+    this.#options.onDrop?.(slot.key, wait.priority)
   }
 
   #append(events: E[], event: E): void {
@@ -162,8 +193,9 @@ export class KeyedQueue<K, E> {
   }
 
   async #drain(slot: Slot<K>): Promise<void> {
-    const events = this.#entries.get(slot.key)?.events ?? []
-    while (events.length > 0) await this.#work(slot.key, events.splice(0))
+    const entry = this.#entries.get(slot.key)
+    while (entry !== undefined && entry.events.length > 0)
+      await this.#work(slot.key, entry.events.splice(0), entry.wait)
     // The entry is removed in the same tick as the last check for events, so that a later event starts a new worker.
     this.#forget(slot)
     this.#startWorkers()

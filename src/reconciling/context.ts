@@ -32,3 +32,8 @@ export function reconcilerStateOf(object: WatchedObject, handler: ReconcileHandl
 export function forgetReconciler(object: WatchedObject, handler: ReconcileHandler): void {
   statesOf.get(object)?.delete(handler)
 }
+
+/** Calls the reconciler when the worker of the object runs next. */
+export function requestReconcile(object: WatchedObject, handler: ReconcileHandler): void {
+  statesOf.get(object)?.get(handler)?.addTrigger('requested')
+}

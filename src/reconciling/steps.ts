@@ -78,7 +78,13 @@ class StoredSteps implements CallSteps {
       },
       commit: () => this.#checkpoints.commit(),
     }
-    this.#steps = new Steps({ id: handler.id, body: cause.body, journal, names: new Map() })
+    this.#steps = new Steps({
+      id: handler.id,
+      body: cause.body,
+      journal,
+      names: new Map(),
+      tracing: context.tracing,
+    })
     this.args = this.#steps.args
   }
 

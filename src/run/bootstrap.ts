@@ -30,8 +30,9 @@ import { ObjectIndexing } from '../indexing/object-indexing.ts'
 import { isExactNamespace } from '../kube/namespaces.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource } from '../kube/resources/selectors.ts'
+import type { UserMetrics } from '../metrics/user-metrics.ts'
 import { CatchUp } from '../objects/catch-up.ts'
-import type { Context, ObjectEvent } from '../objects/context.ts'
+import { type Context, type ObjectEvent, observedObject } from '../objects/context.ts'
 import { ObjectFeatures } from '../objects/features.ts'
 import { LargeObjects } from '../objects/large-objects.ts'
 import { ServedResources } from '../objects/state/served-resource.ts'
@@ -50,6 +51,7 @@ import { ChildrenIndex } from '../reconciling/sources/children-index.ts'
 import type { Settings } from '../settings/settings.ts'
 import { StepKeys } from '../steps/step-keys.ts'
 import { StepSecret, stepSecretName } from '../steps/step-secret.ts'
+import { OperatorTracing } from '../tracing/operator-tracing.ts'
 import { type Clock, monotonicNow, systemClock } from '../util/async/clock.ts'
 import { Latch } from '../util/async/latch.ts'
 import type { TaskGroup } from '../util/async/task-group.ts'
@@ -61,10 +63,13 @@ import {
   defaultLogSink,
   type Logger,
   type LogSink,
+  type LogTap,
   limitFrameworkLines,
+  tapSink,
   toLogSink,
 } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 import { Pause } from '../watching/pause.ts'
 import { WorkerPool } from '../workers/pool.ts'
 import { Observers } from './observers.ts'
@@ -90,6 +95,7 @@ export interface OperatorDefinition {
   readonly settings: Settings
   readonly lifecycle: Lifecycle
   readonly memo: object
+  readonly metrics: UserMetrics
 }
 
 export interface BaseOptions {
@@ -108,9 +114,12 @@ export interface BaseOptions {
 export interface Base {
   readonly clock: Clock
   readonly sink: LogSink
+  /** The dashboard shows the log lines of objects. */
+  readonly logTap: LogTap
   readonly logger: Logger
   readonly observers: Observers
   readonly observer: Observer
+  readonly tracing: Tracing
   readonly watchdog: Watchdog
   readonly pause: Pause
   readonly health: Health
@@ -135,11 +144,17 @@ export function createBase({
   const { name, settings, registry } = definition
   const { tasks, end } = lifetimes
   const clock = options.clock ?? systemClock
-  const sink = createSink(settings, options)
+  const logTap: LogTap = { listener: undefined }
+  const sink = tapSink(createSink(settings, options), logTap)
   const logger = createLogger(sink, 'kopf.operator')
   const observers = new Observers(logger)
   if (options.observer !== undefined) observers.add(options.observer)
   const observer = observers.all
+  const tracing = new OperatorTracing({
+    settings: settings.tracing,
+    logger,
+    server: () => transport.info?.server,
+  })
   const watchdog = new Watchdog({ clock, observer, signal: end.signal })
   const pause = new Pause()
   const health = new Health(clock, { lagMs: () => watchdog.lagMs, pause })
@@ -157,11 +172,13 @@ export function createBase({
     sink,
     watchdog,
     indices,
+    metrics: definition.metrics,
     workers,
     observer,
+    tracing,
     client: () => createOperatorClient(discovery, sessions.common, { namespace: undefined, signal: end.signal }),
   })
-  const transport = new AuthenticatedTransport({
+  const transport: AuthenticatedTransport = new AuthenticatedTransport({
     transport: options.transport,
     login: createLogin(options.connection, activities),
     networking: settings.networking,
@@ -189,6 +206,7 @@ export function createBase({
     networking: settings.networking,
     clock,
     observer,
+    tracing,
     signal: end.signal,
   })
   const selectors = [...registry.selectors(), ...peeringSelectors(settings.peering)]
@@ -196,9 +214,11 @@ export function createBase({
   return {
     clock,
     sink,
+    logTap,
     logger,
     observers,
     observer,
+    tracing,
     watchdog,
     pause,
     health,
@@ -231,6 +251,7 @@ function createOperatorClient(
 /** The parts of a run that handle objects and reviews. */
 export interface Assembly {
   readonly context: Context
+  readonly reconciling: ReconcilingContext
   readonly poster: Poster
   readonly daemons: DaemonPool<WatchedObject>
   readonly orchestrator: Orchestrator
@@ -256,6 +277,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
     clock: base.clock,
     settings: settings.posting,
     logger: base.logger,
+    observer: base.observer,
     defaultNamespace: () => base.transport.defaultNamespace,
   })
   // Opens when the indices are complete: no handler is called before.
@@ -329,7 +351,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
   })
   // A paused operator may not complete its indices for a long time: admission reviews then use the incomplete indices.
   void peerings.paused.then(() => indexed.open())
-  return { context, poster, daemons: daemons.pool, orchestrator, admission, peerings }
+  return { context, reconciling, poster, daemons: daemons.pool, orchestrator, admission, peerings }
 }
 
 /** A candidate that becomes the leader reports all objects that it has listed so far as found. */
@@ -350,7 +372,7 @@ interface ContextOptions {
 }
 
 function createContext(base: Base, { definition, options, lifetimes, poster, mayWork }: ContextOptions): Context {
-  const { registry, settings, memo } = definition
+  const { registry, settings, memo, metrics } = definition
   const { clock, logger, observer, watchdog, leadership, discovery, sessions } = base
   const session = sessions.leading
   const features = new ObjectFeatures()
@@ -358,7 +380,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
   const stopping = lifetimes.tasks.signal
   const listensToCatchUp = observer.objectFound !== undefined || observer.objectHandled !== undefined
   const queue: Context['queue'] = new KeyedQueue<WatchedObject, ObjectEvent>(
-    (object, events) => processObject(context, object, events),
+    (object, events, wait) => processObject(context, object, events, wait),
     {
       limit: () => (mayWork() ? (settings.queueing.workerLimit ?? Infinity) : 0),
       slowLimit: () => settings.queueing.slowWorkerLimit ?? Infinity,
@@ -368,6 +390,9 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
       isDispensable: ({ type }) => type === 'seen',
       supersedes,
       now: () => monotonicNow(clock),
+      onWait: (object, event, priority) =>
+        observer.workQueued?.({ object: observedObject(object), priority, isRetry: event.type === 'wake' }),
+      onDrop: (object, priority) => observer.workDropped?.({ object: observedObject(object), priority }),
     },
   )
   const context: Context = {
@@ -382,9 +407,11 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     queue,
     timers: new TimerQueue<WatchedObject>(clock, (object) => queue.put(object, { type: 'wake' }), stopping),
     observer,
+    tracing: base.tracing,
     catchUp: listensToCatchUp ? new CatchUp(observer, features) : undefined,
     features,
     served: new ServedResources(),
+    callOutcomes: new Map(),
     pause: base.pause,
     leadership,
     stopping,
@@ -396,6 +423,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     recorderFor: (body) => createRecorder({ poster, settings: settings.posting }, body),
     createMemo: () => copyMemo(memo),
     indices: registry.indices,
+    metrics,
     handlerClock: createHandlerClock(clock, { isWaitedFor: true }),
     daemonClock: createHandlerClock(clock, { isWaitedFor: false }),
     workers: base.workers,

@@ -6,7 +6,7 @@ import type { Logger } from '../util/log/log.ts'
 type EventName = keyof Observer
 type Listener = (event: never) => void
 
-const eventNames: Readonly<Record<EventName, true>> = {
+export const eventNames: Readonly<Record<EventName, true>> = {
   phaseChanged: true,
   connected: true,
   leadershipChanged: true,
@@ -15,12 +15,19 @@ const eventNames: Readonly<Record<EventName, true>> = {
   streamOpened: true,
   streamResumed: true,
   streamFailed: true,
+  streamEnded: true,
+  streamReceived: true,
   listed: true,
   eventReceived: true,
+  stateObserved: true,
   objectQueued: true,
+  staleStateDropped: true,
+  workQueued: true,
+  workDropped: true,
   processingStarted: true,
   decisionMade: true,
   processingFinished: true,
+  objectForgotten: true,
   objectFound: true,
   objectHandled: true,
   objectTooLarge: true,
@@ -29,12 +36,14 @@ const eventNames: Readonly<Record<EventName, true>> = {
   handlerCutOff: true,
   requestFinished: true,
   patchWritten: true,
+  eventPosted: true,
   daemonStarted: true,
   daemonStopped: true,
   timerFired: true,
   childApplied: true,
   childDeleted: true,
   contentionFound: true,
+  reviewStarted: true,
   reviewAnswered: true,
 }
 
@@ -55,7 +64,7 @@ export class Observers {
       if (listen === undefined) continue
       const before = this.all[name] as Listener | undefined
       const guarded = this.#guard(name, listen.bind(listener) as Listener)
-      const emit = before === undefined ? guarded : (event: never) => [before(event), guarded(event)]
+      const emit = before === undefined ? guarded : chain(before, guarded)
       Object.assign(this.all, { [name]: emit })
     }
   }
@@ -71,5 +80,12 @@ export class Observers {
         this.#failed.add(name)
       }
     }
+  }
+}
+
+function chain(first: Listener, second: Listener): Listener {
+  return (event) => {
+    first(event)
+    second(event)
   }
 }

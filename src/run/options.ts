@@ -69,6 +69,8 @@ export interface RunOptions {
    * "Ctrl-C again to end at once" at a terminal. Default: none.
    */
   readonly stopHint?: string
+  /** Whether the address of the dashboard is logged at the start. `kopf dev` passes false, and prints an address of its own. Default: true. */
+  readonly logsDashboard?: boolean
   /** Listens to the events of the run: streams, objects, handlers, requests. Default: none. */
   readonly observer?: Observer
 }
@@ -97,6 +99,22 @@ export interface RunningOperator extends AsyncDisposable {
    * written, and the cleanup handlers are called. Resolves when all of this is done; rejects if a cleanup handler fails.
    */
   stop(): Promise<void>
+}
+
+/** The dashboard of a running operator. For commands. */
+export interface RunningDashboard {
+  /** Where it is served: `http://127.0.0.1:8444/`. */
+  readonly url: string
+  /** An address that logs in a developer on this machine, once; undefined if other machines can connect. */
+  createLoginUrl(): string | undefined
+}
+
+/** A registered symbol, for the same reason as `sessionKey`. */
+export const dashboardKey: unique symbol = Symbol.for('kopf.RunningOperator.dashboard') as never
+
+/** The dashboard of a running operator; undefined without one. */
+export function dashboardOf(running: RunningOperator): RunningDashboard | undefined {
+  return (running as RunningOperator & { readonly [dashboardKey]?: RunningDashboard })[dashboardKey]
 }
 
 /** Marks running operators. A registered symbol: the command and the user's project may each have loaded a copy of this package. */

@@ -5,15 +5,18 @@ import type { Session } from '../client/session.ts'
 import { KopfError } from '../errors.ts'
 import { checkMemo } from '../handlers/args/memos.ts'
 import { isSuspiciousName } from '../handlers/create-handler.ts'
-import type { HealthAddress } from '../health/address.ts'
-import type { HealthEndpoint } from '../health/endpoint.ts'
 import { readHealthAddress, serveHealth } from '../health/serve-health.ts'
+import type { ServingAddress } from '../serving/address.ts'
+import type { Endpoint } from '../serving/endpoint.ts'
 import { type Clock, type Occupation, systemClock } from '../util/async/clock.ts'
 import { TaskGroup } from '../util/async/task-group.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { packageVersion } from '../util/process/package-files.ts'
+import { runDetached } from '../util/tracing/open-telemetry.ts'
 import { type Assembly, assemble, type Base, createBase, type Lifetimes, type OperatorDefinition } from './bootstrap.ts'
-import { type RunningOperator, type RunOptions, sessionKey } from './options.ts'
+import { type RunningMetrics, startMetrics } from './metrics.ts'
+import { dashboardKey, type RunningDashboard, type RunningOperator, type RunOptions, sessionKey } from './options.ts'
+import { serveDashboard } from './serve-dashboard.ts'
 import { shutDown } from './shutdown.ts'
 
 export async function startOperator(definition: OperatorDefinition, options: RunOptions): Promise<RunningOperator> {
@@ -23,7 +26,8 @@ export async function startOperator(definition: OperatorDefinition, options: Run
   attendClock(run, options.clock)
   const over = options.clock?.attend?.('start')
   try {
-    await run.start()
+    // Watches and Leases of the operator are no part of the work that starts it, such as a handler of another operator.
+    await runDetached(() => run.start())
   } finally {
     over?.()
   }
@@ -57,13 +61,16 @@ class OperatorRun implements RunningOperator {
   readonly #options: RunOptions
   readonly #lifetimes: Lifetimes
   readonly #base: Base
-  readonly #healthAddress: HealthAddress | undefined
+  readonly #healthAddress: ServingAddress | undefined
   readonly #promises: RunPromises
   /** Undefined until the operator has a connection. */
   #assembly: Assembly | undefined
   /** The posting of Kubernetes events, which ends when `lifetimes.end` is aborted. Never rejects. */
   #posting: Promise<void> | undefined
-  #endpoint: HealthEndpoint | undefined
+  /** The endpoints that are served: health, metrics. Closed last. */
+  readonly #endpoints: Endpoint[] = []
+  #dashboard: RunningDashboard | undefined
+  #metrics: RunningMetrics | undefined
   #stopping: Promise<void> | undefined
   /** Whether the first login has succeeded. Before that, rejected credentials fail the request that needs them; afterwards they stop the operator. */
   #hasLoggedIn = false
@@ -110,6 +117,8 @@ class OperatorRun implements RunningOperator {
       await activities.run('startup', this.#until(this.#lifetimes.tasks.signal))
       checkAdmission(this.#definition.registry, this.#definition.settings)
       await this.#serveHealth()
+      await this.#serveMetrics()
+      await this.#serveDashboard()
       await transport.ready(undefined)
       health.loggedIn()
       this.#hasLoggedIn = true
@@ -138,6 +147,7 @@ class OperatorRun implements RunningOperator {
       onFailure: (error) => void this.#fail(error),
     })
     this.#assembly = assembly
+    this.#metrics?.attach(assembly.context)
     this.#posting = assembly.poster.run(end.signal)
     if (clock === systemClock) tasks.run((stopping) => watchdog.checkLoop(stopping))
     tasks.run(async (stopping) => {
@@ -166,6 +176,10 @@ class OperatorRun implements RunningOperator {
 
   get [sessionKey](): Session {
     return this.#base.sessions.common
+  }
+
+  get [dashboardKey](): RunningDashboard | undefined {
+    return this.#dashboard
   }
 
   get stopping(): AbortSignal {
@@ -199,7 +213,8 @@ class OperatorRun implements RunningOperator {
         definition: this.#definition,
         hint: this.#options.stopHint,
         posting: this.#posting,
-        endpoint: this.#endpoint,
+        endpoints: this.#endpoints,
+        metrics: this.#metrics,
       })
     } finally {
       this.#base.observer.phaseChanged?.({ phase: 'stopped' })
@@ -226,7 +241,35 @@ class OperatorRun implements RunningOperator {
     if (this.#healthAddress === undefined) return
     const { activities, health, logger } = this.#base
     const probes = activities.probes(this.#lifetimes.end.signal)
-    this.#endpoint = await serveHealth(this.#healthAddress, { probes, health, logger })
+    this.#endpoints.push(await serveHealth(this.#healthAddress, { probes, health, logger }))
+  }
+
+  /** Before the login, so that a port that is in use is reported before any request to the cluster. */
+  async #serveMetrics(): Promise<void> {
+    this.#metrics = await startMetrics({ base: this.#base, definition: this.#definition })
+    const { address, plainHttp, certFile, keyFile } = this.#definition.settings.metrics
+    if (address === null) return
+    const settings = { address, plainHttp, certFile, keyFile }
+    const { sessions, clock, logger } = this.#base
+    const { serveMetrics } = await import('../metrics/serve-metrics.ts')
+    const metrics = this.#definition.metrics.registry
+    const signal = this.#lifetimes.end.signal
+    this.#endpoints.push(
+      await serveMetrics({ settings, metrics, session: () => sessions.common, clock, logger, signal }),
+    )
+  }
+
+  async #serveDashboard(): Promise<void> {
+    const dashboard = await serveDashboard({
+      base: this.#base,
+      definition: this.#definition,
+      assembly: () => this.#assembly,
+      logsAddress: this.#options.logsDashboard ?? true,
+      signal: this.#lifetimes.end.signal,
+    })
+    if (dashboard === undefined) return
+    this.#dashboard = dashboard
+    this.#endpoints.push(dashboard)
   }
 
   /** A signal that is also aborted when the user aborts the operator before it has started. */

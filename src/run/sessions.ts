@@ -14,7 +14,7 @@ import type { Logger } from '../util/log/log.ts'
 import { packageVersion } from '../util/process/package-files.ts'
 
 interface OperatorSessionOptions
-  extends Pick<SessionOptions, 'networking' | 'clock' | 'signal' | 'guardOf' | 'observer'> {
+  extends Pick<SessionOptions, 'networking' | 'clock' | 'signal' | 'guardOf' | 'observer' | 'tracing'> {
   readonly connection: AuthenticatedTransport
   readonly logger: Logger
   /** Aborted when this replica has lost the leadership: its writes that are under way are cancelled. */

@@ -4,13 +4,14 @@
  */
 
 import type { StopLimit } from '../handlers/watchdog.ts'
-import type { HealthEndpoint } from '../health/endpoint.ts'
+import type { Endpoint } from '../serving/endpoint.ts'
 import { isAssigned } from '../settings/settings.ts'
 import { createSharedController } from '../util/async/shared-signal.ts'
 import { withTimeout } from '../util/async/with-timeout.ts'
 import { handlersMsWithin, stoppingMs } from '../util/stopping-times.ts'
 import { toMs } from '../util/text/duration.ts'
 import type { Assembly, Base, Lifetimes, OperatorDefinition } from './bootstrap.ts'
+import type { RunningMetrics } from './metrics.ts'
 
 export interface ShutdownOptions {
   readonly base: Base
@@ -21,7 +22,8 @@ export interface ShutdownOptions {
   /** Tells a user at a terminal how to end the process at once. */
   readonly hint: string | undefined
   readonly posting: Promise<void> | undefined
-  readonly endpoint: HealthEndpoint | undefined
+  readonly endpoints: readonly Endpoint[]
+  readonly metrics: RunningMetrics | undefined
 }
 
 export async function shutDown(options: ShutdownOptions): Promise<void> {
@@ -101,7 +103,7 @@ async function closeAdmission({ base, assembly, lifetimes }: ShutdownOptions): P
   }
 }
 
-async function cleanUp({ base, assembly, lifetimes, posting, endpoint }: ShutdownOptions): Promise<void> {
+async function cleanUp({ base, assembly, lifetimes, posting, endpoints, metrics }: ShutdownOptions): Promise<void> {
   base.workers.abandonCalls()
   try {
     await base.activities.run('cleanup', createSharedController().signal)
@@ -112,6 +114,7 @@ async function cleanUp({ base, assembly, lifetimes, posting, endpoint }: Shutdow
     lifetimes.end.abort()
     await posting
     await base.transport.close()
-    await endpoint?.close()
+    await Promise.all(endpoints.map((endpoint) => endpoint.close()))
+    metrics?.stop()
   }
 }

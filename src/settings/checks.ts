@@ -1,4 +1,5 @@
 /** Checks of values that only settings have. The common checks are in util/option-checks.ts. Used by the table in schema.ts. */
+import { type AddressDefaults, parseEndpointAddress } from '../serving/address.ts'
 import { createCheck, type OptionCheck } from '../util/option-checks.ts'
 import { type Duration, isDuration } from '../util/text/duration.ts'
 import type { BackoffDelays } from './groups.ts'
@@ -82,6 +83,25 @@ export const fieldManagerName: OptionCheck<string> = createCheck(
   'a name of 1 to 128 printable characters',
   (value): value is string => typeof value === 'string' && /^[\x20-\x7e]{1,128}$/.test(value),
 )
+
+/** The address of an HTTP endpoint. The owner of the endpoint parses it again when it starts it. */
+export function endpointAddress(defaults: Omit<AddressDefaults, 'fail'>): OptionCheck<string> {
+  const { defaultPort, defaultPath = '' } = defaults
+  const refuse = () => {
+    throw new Error('refused')
+  }
+  const isValid = (address: string) => {
+    try {
+      return parseEndpointAddress(address, { ...defaults, fail: refuse }) !== undefined
+    } catch {
+      return false
+    }
+  }
+  return createCheck(
+    `an address such as ":${defaultPort}", "localhost:${defaultPort}" or "https://0.0.0.0:${defaultPort}${defaultPath}"`,
+    (value): value is string => typeof value === 'string' && isValid(value),
+  )
+}
 
 export const selectorMap: OptionCheck<SelectorMap> = {
   expected: 'a SelectorMap, pairs of a resource and a string, or an object of strings',

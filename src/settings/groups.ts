@@ -74,6 +74,84 @@ interface LoggingSettings {
   frameworkLevel: FrameworkLevel | null
 }
 
+/** The registry of another metrics library: anything with `metrics()` and `contentType`, such as a `Registry` of prom-client. */
+export interface ForeignRegistry {
+  /** Returns all metrics as text, in the format of Prometheus or of OpenMetrics. */
+  metrics(): string | Promise<string>
+  /** The format of the text, as a content type. */
+  readonly contentType: string
+}
+
+/** The journal: what happened to each object in this run, in memory. The dashboard and `kopf explain --history` show it. Read at the start, after the startup handlers. */
+interface JournalSettings {
+  /**
+   * Whether the journal is kept. `null`: if the dashboard is on. `false` saves the memory, and leaves the rest of the dashboard on. `true` needs the
+   * dashboard, which alone can show the journal, also to `kopf explain --history`: without it, the operator warns and keeps no journal. Default: null.
+   */
+  enabled: boolean | null
+  /** The number of entries per object; older ones are dropped. Default: 50. */
+  entriesPerObject: number
+  /**
+   * The memory of all entries, in bytes by an estimate. Beyond it, entries of the objects are dropped that nothing has happened to for longest.
+   * Default: 10485760.
+   */
+  maxBytes: number
+}
+
+/** The dashboard: pages about a running operator, for a browser. Read at the start, after the startup handlers. */
+interface DashboardSettings {
+  /**
+   * Where the dashboard is served: `:8444`, `localhost:8444` or `https://0.0.0.0:8444`. The default port is 8444. Without a scheme, `localhost` is
+   * served over HTTP, and everything else over HTTPS. Users log in with a bearer token of the cluster, and see the objects that they may list; on `localhost`,
+   * an address with a code is also logged. `kopf run` sets it from `--dashboard` or `KOPF_RUN_DASHBOARD`. `null`: no dashboard. Default: null.
+   */
+  address: string | null
+  /** Whether the dashboard may be served over plain HTTP on other addresses than `localhost`, where others can read tokens. Default: false. */
+  plainHttp: boolean
+  /** The file with the certificate and its chain for HTTPS, in PEM. It is read again when it changes. `null`: a self-signed certificate. Default: null. */
+  certFile: string | null
+  /** The file with the private key of `certFile`, in PEM. Default: null. */
+  keyFile: string | null
+}
+
+/** The operator's metrics. */
+interface MetricsSettings {
+  /**
+   * Where the metrics are served: `:8443`, `localhost:8080` or `https://0.0.0.0:8443/metrics`. The default port is 8443, the default path
+   * `/metrics`. Without a scheme, `localhost` is served over HTTP, and everything else over HTTPS. Over HTTPS, a client needs a bearer token
+   * of the cluster and the permission to `get` the path. `kopf run` sets it from `--metrics` or `KOPF_RUN_METRICS`. Read at the start, after the
+   * startup handlers. `null`: metrics are not served. Default: null.
+   */
+  address: string | null
+  /**
+   * Whether metrics may be served over plain HTTP, without authentication, on other addresses than `localhost`. Default: false.
+   */
+  plainHttp: boolean
+  /**
+   * The file with the certificate and its chain for HTTPS, in PEM. It is read again when it changes. `null`: a self-signed certificate, which
+   * clients cannot verify. Default: null.
+   */
+  certFile: string | null
+  /** The file with the private key of `certFile`, in PEM. Default: null. */
+  keyFile: string | null
+  /**
+   * The registry of another metrics library, whose metrics are served together with those of the operator. If it has a metric of the same
+   * name as the operator, that of the operator is served. `null`: none. Default: null.
+   */
+  registry: ForeignRegistry | null
+  /**
+   * Whether the series about handlers have the label `namespace`. At most 200 namespaces have their own series; the others are
+   * counted as `other`. Default: false.
+   */
+  namespaces: boolean
+}
+
+/** Spans of OpenTelemetry. They exist only if the process of the operator registers a tracer provider. */
+interface TracingSettings {
+  /** Whether the operator creates spans. Read at each use. Default: true. */
+  enabled: boolean
+}
+
 /** Peering: operators that handle the same objects pause for each other. Read at the start, after the startup handlers. */
 export interface PeeringSettings {
   /** The name of the peering object. Operators with different names ignore each other. Default: "default". */
@@ -338,6 +416,14 @@ export interface Settings {
   readonly posting: PostingSettings
   /** The operator's log. */
   readonly logging: LoggingSettings
+  /** The journal: what happened to each object in this run. */
+  readonly journal: JournalSettings
+  /** The dashboard: pages about a running operator, for a browser. */
+  readonly dashboard: DashboardSettings
+  /** The operator's metrics. */
+  readonly metrics: MetricsSettings
+  /** Spans of OpenTelemetry. */
+  readonly tracing: TracingSettings
   /** Peering: operators that handle the same objects pause for each other. */
   readonly peering: PeeringSettings
   /** Leader election among several replicas of one operator. */

@@ -2,12 +2,14 @@
 import { defaultMaxLifetime } from '../kube/peerings.ts'
 import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from '../persistence/diffbase-storage.ts'
 import { type ProgressStorage, SmartProgressStorage } from '../persistence/progress-storage.ts'
+import { dashboardDefaults, metricsDefaults } from '../serving/address.ts'
 import { duration, flag, integer, type OptionCheck, oneOf, orNull, text } from '../util/option-checks.ts'
 import { handlersSeconds } from '../util/stopping-times.ts'
 import {
   backoffs,
   configurationName,
   durations,
+  endpointAddress,
   fieldManagerName,
   finalizerName,
   objectName,
@@ -16,7 +18,7 @@ import {
   signingKeys,
   webhookServer,
 } from './checks.ts'
-import type { Settings } from './groups.ts'
+import type { ForeignRegistry, Settings } from './groups.ts'
 import { SelectorMap } from './selector-map.ts'
 
 export interface SettingSpec<V> {
@@ -55,8 +57,30 @@ export const settingSpecs: SettingSpecs = {
     reportingInstance: setting(text, 'dev'),
     eventNamePrefix: setting(text, 'kopf-event-'),
   },
+  tracing: {
+    enabled: setting(flag, true),
+  },
   logging: {
     frameworkLevel: setting(orNull(oneOf('debug', 'info', 'warn', 'error')), null),
+  },
+  journal: {
+    enabled: setting(orNull(flag), null),
+    entriesPerObject: setting(integer(1), 50),
+    maxBytes: setting(integer(0), 10 * 1024 * 1024),
+  },
+  dashboard: {
+    address: setting(orNull(endpointAddress(dashboardDefaults)), null),
+    plainHttp: setting(flag, false),
+    certFile: setting(orNull(text), null),
+    keyFile: setting(orNull(text), null),
+  },
+  metrics: {
+    address: setting(orNull(endpointAddress(metricsDefaults)), null),
+    plainHttp: setting(flag, false),
+    certFile: setting(orNull(text), null),
+    keyFile: setting(orNull(text), null),
+    registry: setting(orNull(objectWith<ForeignRegistry>('a registry of metrics', 'metrics')), null),
+    namespaces: setting(flag, false),
   },
   peering: {
     name: setting(text, 'default'),

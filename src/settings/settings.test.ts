@@ -30,7 +30,11 @@ test('every setting has a default', () => {
       reportingInstance: 'dev',
       eventNamePrefix: 'kopf-event-',
     },
+    tracing: { enabled: true },
     logging: { frameworkLevel: null },
+    journal: { enabled: null, entriesPerObject: 50, maxBytes: 10_485_760 },
+    dashboard: { address: null, plainHttp: false, certFile: null, keyFile: null },
+    metrics: { address: null, plainHttp: false, certFile: null, keyFile: null, registry: null, namespaces: false },
     peering: {
       name: 'default',
       stealth: false,

@@ -27,6 +27,9 @@ export type FoundKeys =
 
 const secrets: Located = { group: '', version: 'v1', plural: 'secrets', namespaced: true }
 
+/** For the metrics of requests. */
+const facts = { purpose: 'steps', resource: secrets } as const
+
 /** The maximum number of attempts. Replicas that start together need two; more only if another client keeps writing the Secret. */
 const maxRounds = 5
 
@@ -83,7 +86,7 @@ export class StepSecret {
 
   async #read(): Promise<KubeObject | undefined> {
     try {
-      const call = { method: 'GET', path: objectPath(secrets, this.#place) } as const
+      const call = { method: 'GET', path: objectPath(secrets, this.#place), ...facts } as const
       return (await this.#session.request(call, this.#signal)) as unknown as KubeObject
     } catch (error) {
       if (isNotFound(error)) return undefined
@@ -97,8 +100,8 @@ export class StepSecret {
     const empty = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: { name, namespace } }
     const call =
       secret === undefined
-        ? ({ method: 'POST', path: collectionPath(secrets, namespace), body: { ...empty, data } } as const)
-        : ({ method: 'PUT', path: objectPath(secrets, this.#place), body: { ...secret, data } } as const)
+        ? ({ method: 'POST', path: collectionPath(secrets, namespace), body: { ...empty, data }, ...facts } as const)
+        : ({ method: 'PUT', path: objectPath(secrets, this.#place), body: { ...secret, data }, ...facts } as const)
     await this.#session.request(call, this.#signal)
   }
 }

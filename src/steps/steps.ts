@@ -5,6 +5,7 @@
 import { KopfError } from '../errors.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { digestInHex } from '../util/text/digest.ts'
+import type { Tracing } from '../util/tracing/spans.ts'
 import { readStepResult, toStepResult } from './step-results.ts'
 
 /** Stores the results of the steps of one handler, as JSON texts by `<handler id>/<step id>`. */
@@ -26,6 +27,7 @@ export interface StepsOptions {
   readonly journal: StepJournal
   /** The steps and sub-handlers of this call, by the keys of their records: keys must be unique. */
   readonly names: Map<string, unknown>
+  readonly tracing: Tracing | undefined
 }
 
 export class Steps {
@@ -62,13 +64,15 @@ export class Steps {
   }
 
   async #run(id: string, fn: () => unknown): Promise<unknown> {
-    const { journal, body } = this.#options
+    const { journal, body, tracing, id: handler } = this.#options
     const key = this.#reserveKey(id, fn)
     if (journal.open !== undefined) await journal.open()
     const known = await journal.recall(key)
     if (known !== undefined) return this.#remember(known)
     await journal.commit()
-    const result = toStepResult(await fn(), { what: this.#describe(id), body, size: this.#size })
+    const spans = tracing?.spans
+    const value = await (spans === undefined ? fn() : spans.step({ id, handler }, async () => fn()))
+    const result = toStepResult(value, { what: this.#describe(id), body, size: this.#size })
     journal.note(key, result)
     return this.#remember(result)
   }

@@ -1,8 +1,10 @@
 /**
- * Creates a certificate authority and issues certificates. The X.509 encoder is loaded on first use. Used by the embedded server and the
- * webhook servers to serve TLS, and by the tools that start a real control plane.
+ * Creates a certificate authority and issues certificates, with ECDSA keys of the curve P-256. Used by the embedded server, the webhook servers and the
+ * endpoints of src/serving to serve TLS, and by the tools that start a real control plane. x509/certificate.ts writes the certificates.
  */
-import { webcrypto } from 'node:crypto'
+import { createPrivateKey, generateKeyPair, type KeyObject, X509Certificate } from 'node:crypto'
+import { promisify } from 'node:util'
+import { authorityExtensions, encodeName, leafExtensions, readIssuer, signCertificate } from './x509/certificate.ts'
 
 /** A certificate with its private key. */
 export interface KeyPair {
@@ -29,110 +31,105 @@ export interface CertificateRequest extends Validity {
   readonly lifetimeMs?: number
 }
 
-const signing = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 /** The start of validity before the time of issue: a client's clock may be this much behind. */
 export const backdatedMs = 3_600_000
 const yearMs = 365 * 24 * 3_600_000
 
-type Encoder = typeof import('@peculiar/x509')
-
-let encoder: Encoder | undefined
-
-/** The encoder needs the metadata API of reflect-metadata, which has to be loaded first. */
-async function loadEncoder(): Promise<Encoder> {
-  if (encoder !== undefined) return encoder
-  await import('reflect-metadata')
-  encoder = await import('@peculiar/x509')
-  return encoder
-}
-
 export class CertificateAuthority {
   readonly caPem: string
-  readonly #key: webcrypto.CryptoKey
-  readonly #encoder: Encoder
+  readonly #key: KeyObject
 
-  private constructor(encoder: Encoder, caPem: string, key: webcrypto.CryptoKey) {
-    this.#encoder = encoder
+  private constructor(caPem: string, key: KeyObject) {
     this.caPem = caPem
     this.#key = key
   }
 
   static async create(name: string, validity: Validity = {}): Promise<CertificateAuthority> {
-    // Keys are generated on another thread while the encoder loads.
-    const [keys, encoder] = await Promise.all([generateKeys(), loadEncoder()])
-    const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, X509CertificateGenerator } = encoder
-    const { SubjectKeyIdentifierExtension } = encoder
-    const certificate = await X509CertificateGenerator.createSelfSigned({
-      ...toDates(validity),
-      name: [{ CN: [name] }],
-      keys,
-      signingAlgorithm: signing,
-      extensions: [
-        new BasicConstraintsExtension(true, undefined, true),
-        new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-        // Distinguishes trusted authorities of the same name.
-        await SubjectKeyIdentifierExtension.create(keys.publicKey),
-      ],
-    })
-    return new CertificateAuthority(encoder, certificate.toString('pem'), keys.privateKey)
+    const { publicKey, privateKey } = await generateKeys()
+    const subject = encodeName({ commonName: name })
+    const extensions = authorityExtensions(publicKey)
+    const content = { ...toTimes(validity), subject, issuer: subject, publicKey, extensions }
+    return new CertificateAuthority(signCertificate(content, privateKey), privateKey)
   }
 
   /** Loads an authority from the result of `exportPair`. */
   static async load({ certPem, keyPem }: KeyPair): Promise<CertificateAuthority> {
-    const der = Buffer.from(keyPem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64')
-    const key = await webcrypto.subtle.importKey('pkcs8', der, signing, true, ['sign'])
-    return new CertificateAuthority(await loadEncoder(), certPem, key)
+    const key = createPrivateKey(keyPem)
+    if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+      throw new TypeError('Cannot sign certificates with the key of the CA: it is no ECDSA key of the curve P-256')
+    return new CertificateAuthority(certPem, key)
   }
 
   /** The CA certificate with its private key, to be stored as a secret. */
   async exportPair(): Promise<KeyPair> {
-    return { certPem: this.caPem, keyPem: await exportPrivateKey(this.#key) }
+    return { certPem: this.caPem, keyPem: exportPrivateKey(this.#key) }
   }
 
-  async issue({ commonName, organizations = [], hosts = [], ...validity }: CertificateRequest): Promise<KeyPair> {
-    const { AuthorityKeyIdentifierExtension, SubjectKeyIdentifierExtension } = this.#encoder
-    const { ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension } = this.#encoder
-    const { Name, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } = this.#encoder
-    const keys = await generateKeys()
-    const authority = new X509Certificate(this.caPem)
-    const usage = hosts.length > 0 ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth
-    const certificate = await X509CertificateGenerator.create({
-      ...toDates(validity),
-      subject: new Name([...organizations.map((name) => toAttribute('O', name)), toAttribute('CN', commonName)]),
-      issuer: authority.subjectName,
-      publicKey: keys.publicKey,
-      signingKey: this.#key,
-      signingAlgorithm: signing,
-      extensions: [
-        new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-        new ExtendedKeyUsageExtension([usage]),
-        await SubjectKeyIdentifierExtension.create(keys.publicKey),
-        await AuthorityKeyIdentifierExtension.create(authority),
-        ...(hosts.length > 0 ? [new SubjectAlternativeNameExtension(hosts.map(toGeneralName))] : []),
-      ],
-    })
-    return { certPem: certificate.toString('pem'), keyPem: await exportPrivateKey(keys.privateKey) }
+  async issue({ commonName, organizations, hosts = [], ...validity }: CertificateRequest): Promise<KeyPair> {
+    const { publicKey, privateKey } = await generateKeys()
+    const issuer = readIssuer(new X509Certificate(this.caPem).raw)
+    const content = {
+      ...toTimes(validity),
+      subject: encodeName({ commonName, ...(organizations && { organizations }) }),
+      issuer: issuer.name,
+      publicKey,
+      extensions: leafExtensions(publicKey, issuer, hosts),
+    }
+    return { certPem: signCertificate(content, this.#key), keyPem: exportPrivateKey(privateKey) }
   }
 }
 
-/** An attribute as explicit UTF-8: the encoder parses plain strings for a notation of bytes. */
-function toAttribute(type: 'O' | 'CN', utf8String: string): Record<string, Array<{ utf8String: string }>> {
-  return { [type]: [{ utf8String }] }
+function toTimes({ nowMs = Date.now(), lifetimeMs = yearMs }: Validity): { notBeforeMs: number; notAfterMs: number } {
+  return { notBeforeMs: nowMs - backdatedMs, notAfterMs: nowMs + lifetimeMs }
 }
 
-function toGeneralName(host: string): { type: 'ip' | 'dns'; value: string } {
-  return { type: /^[\d.]+$|:/.test(host) ? 'ip' : 'dns', value: host }
+/** The keys are generated on another thread. */
+async function generateKeys(): Promise<{ readonly publicKey: KeyObject; readonly privateKey: KeyObject }> {
+  return promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
 }
 
-function toDates({ nowMs = Date.now(), lifetimeMs = yearMs }: Validity): { notBefore: Date; notAfter: Date } {
-  return { notBefore: new Date(nowMs - backdatedMs), notAfter: new Date(nowMs + lifetimeMs) }
+function exportPrivateKey(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return (await webcrypto.subtle.generateKey(signing, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair
+/** The names of a certificate. */
+export interface CertificateNames {
+  readonly commonName: string
+  readonly hosts: readonly string[]
 }
 
-async function exportPrivateKey(key: webcrypto.CryptoKey): Promise<string> {
-  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64')
-  return `-----BEGIN PRIVATE KEY-----\n${der.replace(/.{64}/g, '$&\n').trimEnd()}\n-----END PRIVATE KEY-----\n`
+/** The CA is never renewed: no process runs for so long. */
+const caLifetimeMs = 20 * yearMs
+/** Renewed after two thirds of the validity: the rest allows for wrong clocks and for failures. */
+const renewAfterMs = (yearMs * 2) / 3
+
+/** A certificate for a server without certificate files: issued in memory by a CA of its own, and renewed before it expires. */
+export class SelfSigned {
+  readonly #authority: CertificateAuthority
+  readonly #names: CertificateNames
+  #issued: { readonly pair: KeyPair; readonly atMs: number } | undefined
+
+  private constructor(authority: CertificateAuthority, names: CertificateNames) {
+    this.#authority = authority
+    this.#names = names
+  }
+
+  /** `caName` is the common name of the CA. */
+  static async create(caName: string, names: CertificateNames): Promise<SelfSigned> {
+    return new SelfSigned(await CertificateAuthority.create(caName, { lifetimeMs: caLifetimeMs }), names)
+  }
+
+  /** The CA certificate. It stays the same when a certificate is renewed. */
+  get caPem(): string {
+    return this.#authority.caPem
+  }
+
+  /** Returns the same certificate until two thirds of its validity are over. */
+  async issue(nowMs: number): Promise<KeyPair> {
+    if (this.#issued === undefined || nowMs - this.#issued.atMs >= renewAfterMs) {
+      const pair = await this.#authority.issue({ ...this.#names, lifetimeMs: yearMs })
+      this.#issued = { pair, atMs: nowMs }
+    }
+    return this.#issued.pair
+  }
 }

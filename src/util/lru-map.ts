@@ -16,6 +16,10 @@ export class LruMap<K, V> {
     return value
   }
 
+  delete(key: K): void {
+    this.#entries.delete(key)
+  }
+
   clear(): void {
     this.#entries.clear()
   }

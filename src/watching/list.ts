@@ -58,7 +58,7 @@ interface PageRequest {
 }
 
 function requestPage(
-  { session, path, query, accept, keepsManagedFields }: ListPagesOptions,
+  { session, resource, path, query, accept, keepsManagedFields }: ListPagesOptions,
   { chunkSize, token }: PageRequest,
   signal: AbortSignal,
 ): Promise<JsonObject> {
@@ -68,6 +68,8 @@ function requestPage(
   const call: ApiCall = {
     method: 'GET',
     path,
+    purpose: 'list',
+    resource,
     query: { ...rest, ...from, limit: chunkSize ?? undefined },
     lazy: { form: 'list', ...(keepsManagedFields ? {} : withoutManagedFields) },
     ...(accept === undefined ? {} : { accept }),

@@ -200,6 +200,7 @@ class Reflector {
           onBegin()
           if (!this.#store.isListing) this.#report({ type: 'watching' })
         },
+        onData: () => this.#options.observer.watchReceived?.(this.#scope),
         take: (lines) => {
           for (const line of lines) {
             if (this.#signal.aborted) return
@@ -254,10 +255,11 @@ class Reflector {
   }
 
   #watchCall(): ApiCall {
-    const { watching, selectors, metadataOnly } = this.#options
+    const { watching, selectors, metadataOnly, resource } = this.#options
     const timeoutSeconds = timeoutSecondsOf(watching.serverTimeout, this.#random)
     const from = { version: this.#store.version, notOlderThan: this.#minVersion, timeoutSeconds }
-    const whole: ApiCall = { method: 'GET', path: this.#path, query: watchQuery(from, selectors) }
+    const query = watchQuery(from, selectors)
+    const whole: ApiCall = { method: 'GET', path: this.#path, query, purpose: 'watch', resource }
     const call = metadataOnly ? { ...whole, accept: metadataForms.watch } : whole
     const limit = watching.connectTimeout ?? null
     return limit === null ? call : { ...call, headTimeoutMs: toMs(limit, 'watching.connectTimeout') }

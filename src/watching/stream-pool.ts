@@ -129,6 +129,7 @@ export class StreamPool {
         wasOpen ||= state.type === 'watching'
       },
       watchWarned: (message: string, scope: WatchScope) => logger.warn(`${message} (${describeScope(scope)})`),
+      watchReceived: (scope: WatchScope) => this.#context.observer?.streamReceived?.(scope),
     }
     const { resource, selectors, keepsManagedFields } = source
     const common = { session, clock, random, watching: settings.watching, observer, known }
@@ -138,6 +139,7 @@ export class StreamPool {
       await reflect(options, (event) => source.take(event, namespace), signal)
     } finally {
       opened()
+      this.#context.observer?.streamEnded?.({ resource, namespace })
     }
   }
 

@@ -22,6 +22,8 @@ export interface WatchObserver {
   watchStateChanged(state: WatchState, scope: WatchScope): void
   /** Called when an invalid line or object was skipped; a few times per connection at most. */
   watchWarned(message: string, scope: WatchScope): void
+  /** Called when data of the watch has arrived. */
+  watchReceived?(scope: WatchScope): void
 }
 
 export function describeScope({ resource, namespace }: WatchScope): string {

@@ -17,6 +17,8 @@ export interface StreamOptions {
   /** Called when the response has begun with a success status. */
   onBegin(): void
   take(lines: readonly string[]): void
+  /** Called when data has arrived, before `take`. */
+  onData?(): void
 }
 
 export type StreamEnd = 'closed' | 'silent'
@@ -64,6 +66,7 @@ class StreamReader {
     for await (const lines of readWatchLines(body)) {
       if (this.#closing.aborted) break
       this.#lastDataAt = monotonicNow(this.#options.clock)
+      this.#options.onData?.()
       this.#options.take(lines)
     }
     return 'closed'

@@ -7,6 +7,7 @@ import { addToPatch } from '../patching/patch.ts'
 import { listenForAbort } from '../util/async/any-signal.ts'
 import { noLongerNeeded } from '../util/async/clock.ts'
 import { type Logger, toFrameworkLogger } from '../util/log/log.ts'
+import { bindToContext } from '../util/tracing/open-telemetry.ts'
 import type { CallEnding, FromThread, LoadedModule, ToThread } from './messages.ts'
 import { serializeArgs, serializeCloneable } from './serialize-args.ts'
 import { deserializeError, type SerializedErrorValue, serializeError } from './serialize-errors.ts'
@@ -26,6 +27,8 @@ type WorkerMessage<T extends FromThread['type']> = Extract<FromThread, { readonl
 export class WorkerCall {
   /** Settles with the result or the error of the function. */
   readonly outcome: Promise<unknown>
+  /** Messages arrive outside of the handler's context: its log lines have the ids of its span all the same. */
+  readonly receive: (message: FromThread) => void = bindToContext((message) => this.#receive(message))
   readonly #call: number
   readonly #args: CallableArgs
   readonly #send: (message: ToThread) => void
@@ -55,7 +58,7 @@ export class WorkerCall {
     this.#forwardAbort(stopped?.signal, (reason) => this.#send({ type: 'stop', call, reason, why: stopped?.reason }))
   }
 
-  receive(message: FromThread): void {
+  #receive(message: FromThread): void {
     // Ignores messages of an earlier call: code that a handler left running after its end.
     if (message.call !== this.#call) return
     if (message.type === 'log') this.#log(message)

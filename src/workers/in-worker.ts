@@ -16,6 +16,7 @@ type NotInWorkers =
   | 'conditions'
   | 'execute'
   | 'indices'
+  | 'metrics'
   | 'now'
   | 'settings'
   | 'step'
@@ -23,8 +24,8 @@ type NotInWorkers =
 
 /**
  * The arguments of a function that runs in a worker thread. They are copies, except `patch`, `logger`, `recorder`, `signal`, `stopped` and
- * `warnings`, which communicate with the operator. `client`, `clock`, `conditions`, `execute`, `indices`, `now`, `settings`, `step` and
- * `subhandler` are not available.
+ * `warnings`, which communicate with the operator. `client`, `clock`, `conditions`, `execute`, `indices`, `metrics`, `now`, `settings`,
+ * `step` and `subhandler` are not available.
  *
  * @example
  * ```ts

@@ -28,6 +28,7 @@ export const notTransferable: readonly string[] = [
   'conditions',
   'execute',
   'indices',
+  'metrics',
   'now',
   'settings',
   'step',

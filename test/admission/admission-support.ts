@@ -51,7 +51,7 @@ export class Door {
   }
 }
 
-export function reviewOf(lab: Lab, request: Tree = {}): Tree {
+export function reviewOf(lab: Pick<Lab, 'group' | 'namespace'>, request: Tree = {}): Tree {
   const kind = { group: lab.group, version: 'v1', kind: 'Widget' }
   const resource = { group: lab.group, version: 'v1', resource: 'widgets' }
   return {
@@ -76,7 +76,7 @@ export function reviewOf(lab: Lab, request: Tree = {}): Tree {
   }
 }
 
-export function widget(lab: Lab, fields: Tree = {}): Tree {
+export function widget(lab: Pick<Lab, 'group' | 'namespace'>, fields: Tree = {}): Tree {
   const { metadata, ...rest } = fields
   return {
     apiVersion: `${lab.group}/v1`,

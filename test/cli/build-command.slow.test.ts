@@ -152,6 +152,35 @@ describe('kopf build', { timeout: 120_000 }, () => {
     expect(await one.exit).toBe(0)
   })
 
+  test('a built operator creates spans with the OpenTelemetry SDK in its program, in an empty folder', async () => {
+    install('@opentelemetry')
+    folder.write({
+      'operator.ts': `
+import { NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
+import { Operator } from 'kopf'
+const exporter = {
+  export: (spans, done) => {
+    for (const { name } of spans) process.stderr.write('span: ' + name + '\\n')
+    done({ code: 0 })
+  },
+  shutdown: async () => {},
+}
+new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).register()
+const kopf = new Operator()
+export default kopf
+kopf.on.create('kopfexamples', { id: 'provision' }, () => {})
+`,
+    })
+    expect((await build('operator.ts')).exit).toBe(0)
+    const place = moveOut()
+    const one = start(place, ['-n', 'default', '--kubeconfig', await serve()])
+    await one.until(/span: create kopfexamples\.kopf\.dev/)
+    expect(one.stderr).toContain('span: create provision')
+    expect(one.stderr).toContain('span: PATCH /apis/kopf.dev/v1/namespaces/{namespace}/kopfexamples/{name}')
+    one.send('SIGTERM')
+    expect(await one.exit).toBe(0)
+  })
+
   test('a built operator has the same handler ids as under kopf run', async () => {
     install('zod')
     const names = `

@@ -1,10 +1,12 @@
 /** The keys of `kopf dev` at a terminal, and the check of types beside it. */
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { OverviewView } from '../../src/dashboard/protocol.ts'
 import { Api } from '../support/api.ts'
+import { eventually } from '../support/expectations.ts'
 import { dev, devFolder, operatorOf, stop, telling, useDevFolder, widget, wordOf, write } from './dev-support.ts'
-import { OnTerminal, stopTerminals } from './terminal-support.ts'
+import { interrupt, OnTerminal, stopTerminals } from './terminal-support.ts'
 
 // Stopped before the folder is removed: hooks run in reverse order.
 useDevFolder()
@@ -30,7 +32,9 @@ describe('keys of kopf dev', { timeout: 60_000 }, () => {
     expect(one.output).toMatch(
       /^kopf dev: operator\.ts on the embedded server at https:\/\/127\.0\.0\.1:\d+, namespace default\r$/m,
     )
-    expect(one.output).toContain('Press h for help: r restart, o objects, t types, x reset, c clear, q quit.')
+    expect(one.output).toContain(
+      'Press h for help: r restart, o open, t top, l list, e errors, x reset, c clear, q quit.',
+    )
     one.type('h')
     await one.until(/^Keys:\r\n {2}r {2}restart the operator(.*\r\n)+ {2}q {2}stop the operator and quit/m)
     one.type('c')
@@ -59,7 +63,7 @@ describe('keys of kopf dev', { timeout: 60_000 }, () => {
     devFolder().write({ 'operator.ts': operatorOf(looping) })
     await one.until(/default\/first {2}Handler 'bad' blocks the event loop at .*operator\.ts:5/)
     await one.until(/The operator is blocked\. Press r to end its process\./)
-    one.type('o')
+    one.type('l')
     await one.until(/The operator does not answer: its event loop is blocked\./)
     one.type('r')
     await one.until(/The previous operator blocked its event loop: its process is killed\./)
@@ -69,7 +73,7 @@ describe('keys of kopf dev', { timeout: 60_000 }, () => {
     await one.stop()
   })
 
-  test('the key o shows the objects of the operator with their state, unfinished ones first and not all of many', async () => {
+  test('the key l lists the objects of the operator with their state, unfinished ones first and not all of many', async () => {
     const handlers = `kopf.on.create(Widget, { id: 'make' }, ({ name }) => {
   if (name === 'w-7') throw new TemporaryError('Not yet', { delay: '1h' })
   void word
@@ -85,7 +89,7 @@ kopf.on.delete(Widget, { id: 'drop' }, () => { throw new TemporaryError('Still i
     const api = apiOf(one)
     await api.delete('/apis/example.com/v1/namespaces/default/widgets/w-8')
     await one.until(/Still in use/)
-    one.type('o')
+    one.type('l')
     await one.until(/… and 5 more objects/)
     expect(one.output).toMatch(
       /kopf dev: widgets\.v1\.example\.com: 25 objects\r\n {2}default\/w-7 +'make' is retried in (1 h|59 min \d+ s) after 1 attempt: Not yet\r\n {2}default\/w-8 +being deleted; 'drop' is retried in \S.* after 1 attempt: Still in use\r\n {2}default\/w-0 +handled\r$/m,
@@ -136,6 +140,104 @@ kopf.on.delete(Widget, { id: 'drop' }, () => { throw new TemporaryError('Still i
   })
 })
 
+describe('the dashboard in kopf dev', { timeout: 60_000 }, () => {
+  const failing =
+    "kopf.on.create(Widget, { id: 'make' }, () => { void word; throw new TemporaryError('The disk is busy', { delay: '1h' }) })"
+  const failingOperator = operatorOf(failing).replace('Operator,', 'Operator, TemporaryError,')
+
+  /** A program that writes the address into a file instead of opening it. */
+  function browser(): Readonly<Record<string, string>> {
+    const path = join(devFolder().path, 'browser')
+    writeFileSync(path, `#!/bin/sh\necho "$1" >> '${join(devFolder().path, 'opened')}'\n`)
+    chmodSync(path, 0o755)
+    return { BROWSER: path, NO_COLOR: '1' }
+  }
+
+  function devWithBrowser(...args: string[]): OnTerminal {
+    const options = { variables: browser(), columns: 110 }
+    return new OnTerminal(devFolder(), ['dev', 'operator.ts', '--apply', 'objects.yaml', ...args], options)
+  }
+
+  /** The session of a browser that opens this address. */
+  async function logIn(url: string): Promise<{ readonly origin: string; readonly cookie: string }> {
+    const [, origin, code] = /^(http:\/\/127\.0\.0\.1:\d+)\/#code=(\S+)$/.exec(url)!
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${origin}/api/login`, { method: 'POST', headers, body: JSON.stringify({ code }) })
+    expect(answer.status).toBe(200)
+    return { origin: origin!, cookie: answer.headers.getSetCookie()[0]!.split(';')[0]! }
+  }
+
+  test('kopf dev prints the address of the dashboard, the key o opens a new one, and the session stays over restarts', async () => {
+    write({ 'operator.ts': failingOperator })
+    const one = await devWithBrowser().until(/failed temporarily/)
+    expect(one.output.match(/#code=/g)).toHaveLength(1)
+    const { origin, cookie } = await logIn(/^Dashboard: (\S+)\r$/m.exec(one.output)![1]!)
+    one.type('o')
+    await one.until(/kopf dev: Opening http:\/\/127\.0\.0\.1:\d+\//)
+    const opened = await eventually(async () => readFileSync(join(devFolder().path, 'opened'), 'utf8'))
+    expect((await logIn(opened.trim())).origin).toBe(origin)
+    const overview = async () => {
+      const answer = await fetch(`${origin}/api/views/overview`, { headers: { cookie } })
+      return { status: answer.status, body: (await answer.json()) as OverviewView }
+    }
+    const before = await overview()
+    expect(before).toMatchObject({ status: 200, body: { resources: [{ resource: 'widgets.v1.example.com' }] } })
+    one.type('r')
+    await one.until(/restarted in/)
+    const after = await overview()
+    expect(after.status).toBe(200)
+    expect(after.body.operator.startedAtMs).toBeGreaterThan(before.body.operator.startedAtMs)
+    expect((await fetch(`${origin}/api/views/overview`)).status).toBe(401)
+    await one.stop()
+  })
+
+  test('the key t shows kopf top, whose keys are not those of kopf dev, and output appears afterwards', async () => {
+    write({ 'operator.ts': failingOperator })
+    const one = await devWithBrowser().until(/failed temporarily/)
+    one.type('t')
+    await one.until(/retrying {2}default\/first .* The disk is busy/)
+    const before = one.output.length
+    one.type('ra')
+    await one.until(/▸ Objects: 1/)
+    devFolder().write({ 'operator.ts': operatorOf(telling) })
+    await one.until(/up 0\.\d s/)
+    expect(one.output.slice(before)).not.toContain('reloaded in')
+    one.type('q')
+    await one.until(/operator\.ts changed, reloaded in/)
+    // The alternate screen is left, and the cursor is shown.
+    const [, afterwards = ''] = one.output.split('\u001b[?25h\u001b[?1049l')
+    expect(afterwards).toContain('reloaded in')
+    one.type('r')
+    await one.until(/restarted in/)
+    await one.stop()
+  })
+
+  test('Ctrl-C in kopf top comes back to kopf dev', async () => {
+    write()
+    const one = await devWithBrowser().until(/Creation is processed/)
+    one.type('t')
+    await one.until(/Resources: 1/)
+    one.type(interrupt)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequence that leaves the screen
+    await one.until(/\u001b\[\?1049l/)
+    one.type('h')
+    await one.until(/Keys:\r/)
+    await one.stop()
+  })
+
+  test('kopf dev serves no dashboard with --no-dashboard, and has no keys for it', async () => {
+    write()
+    const one = await devWithBrowser('--no-dashboard').until(/Creation is processed/)
+    expect(one.output).toContain('Press h for help: r restart, l list, e errors, x reset, c clear, q quit.')
+    expect(one.output).not.toContain('#code=')
+    one.type('t')
+    one.type('l')
+    await one.until(/default\/first +handled/)
+    expect(one.output).not.toContain('Resources:')
+    await one.stop()
+  })
+})
+
 describe('types in kopf dev', { timeout: 60_000 }, () => {
   /** A project with the TypeScript of this repository. */
   function writeProject(): void {
@@ -158,15 +260,15 @@ describe('types in kopf dev', { timeout: 60_000 }, () => {
 
   const wrong = "export const word: string = 'two'\nexport const size: number = word\n"
 
-  test('kopf dev checks the types after each reload, and the key t shows the errors', async () => {
+  test('kopf dev checks the types after each reload, and the key e shows the errors', async () => {
     writeProject()
     const one = await devOnTerminal().until(/Types: no errors \(\d+\.\d s\)/)
     devFolder().write({ 'word.ts': wrong })
     // The reload does not wait for the types.
     await one.until(/word\.ts changed, reloaded in/)
-    await one.until(/Types: 1 error \(\d+\.\d s\), press t to see them/)
+    await one.until(/Types: 1 error \(\d+\.\d s\), press e to see them/)
     expect(one.output).not.toContain('TS2322')
-    one.type('t')
+    one.type('e')
     await one.until(/word\.ts:2:14 - error TS2322: Type 'string' is not assignable to type 'number'/)
     devFolder().write({ 'word.ts': wordOf('three') })
     await one.until(/Types: no errors[\s\S]*Types: no errors/)
@@ -176,12 +278,12 @@ describe('types in kopf dev', { timeout: 60_000 }, () => {
     await one.stop()
   })
 
-  test('kopf dev does not check the types with --no-check, and the key t checks them on request', async () => {
+  test('kopf dev does not check the types with --no-check, and the key e checks them on request', async () => {
     writeProject()
     devFolder().write({ 'word.ts': wrong })
     const one = await devOnTerminal('--no-check').until(/create: first two/)
     expect(one.output).not.toContain('Types')
-    one.type('t')
+    one.type('e')
     await one.until(/Types: 1 error[\s\S]*TS2322/)
     await one.stop()
   })

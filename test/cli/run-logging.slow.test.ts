@@ -135,7 +135,7 @@ configureLogging({ format: 'plain', prefix: false, frameworkLevel: 'error', writ
     const args = ['--log-format', 'plain', '--log-framework-level', 'info']
     const command = new KopfCommand(folder, ['dev', 'operator.ts', '--apply', objects, ...args])
     await command.until(/^\[default\/kopf-example-1\] Settled$/m)
-    expect(command.stderr).toContain("[default/kopf-example-1] Handler 'second' succeeded.\n")
+    await command.until(/^\[default\/kopf-example-1\] Handler 'second' succeeded\.$/m)
     command.send('SIGTERM')
     expect(await command.exit).toBe(0)
   })

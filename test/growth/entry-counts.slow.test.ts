@@ -7,9 +7,13 @@ import { findClientCalls } from '../../src/cli/deployment/source/seen-calls.ts'
 import { tokenize } from '../../src/cli/deployment/source/source-tokens.ts'
 import { readSource } from '../../src/cli/deployment/source/source-values.ts'
 import { hideSecrets } from '../../src/client/auth/exec-plugin.ts'
+import { Smallest } from '../../src/dashboard/views/smallest.ts'
 import { findRecords } from '../../src/explain/stored-records.ts'
 import { findPatternMismatch, PRESENT } from '../../src/handlers/filters.ts'
 import { toPairs } from '../../src/indexing/indexer.ts'
+import { compareStates } from '../../src/journal/field-changes.ts'
+import { secretsOf } from '../../src/journal/mask.ts'
+import { ObjectRings } from '../../src/journal/object-rings.ts'
 import { type Condition, withCondition } from '../../src/kube/conditions.ts'
 import { addFinalizer, removeFinalizer } from '../../src/kube/finalizers.ts'
 import type { KubeObject } from '../../src/kube/objects.ts'
@@ -72,6 +76,45 @@ const rows: Readonly<Record<string, Row>> = {
     5000,
     (n) => numbers(n).map(conditionOf),
     (conditions) => expect(withCondition(conditions, ready)).toHaveLength(conditions.length + 1),
+  ),
+  'comparing two states for the journal': row(
+    4000,
+    (n) =>
+      [1, 2].map((value) => ({
+        spec: keyed(
+          n,
+          (index) => `k${index}`,
+          (index) => `${index} ${value}`,
+        ),
+      })),
+    ([before, after]) => compareStates(before!, after!),
+  ),
+  'comparing two lists with names for the journal': row(
+    2500,
+    (n) => [1, 2].map((value) => ({ spec: { list: numbers(n).map((index) => ({ name: `n${index}`, value })) } })),
+    ([before, after]) => compareStates(before!, after!),
+  ),
+  'finding the secrets of an object for the journal': row(
+    4000,
+    (n) => ({ spec: { list: numbers(n).map((index) => ({ name: `n${index}`, value: `plain ${index}` })) } }),
+    (body) => secretsOf(body),
+  ),
+  'keeping entries in the journal': row(
+    25_000,
+    (n) => numbers(n),
+    (all) => {
+      const rings = new ObjectRings<{ readonly index: number }>({ entriesPerObject: 5, maxBytes: 200_000 })
+      for (const index of all) rings.add(`object ${index % 1000}`, { index })
+    },
+  ),
+  'selecting one page of the objects of the dashboard': row(
+    25_000,
+    (n) => numbers(n).map((index) => (index * 7919) % n),
+    (all) => {
+      const smallest = new Smallest<number>(200, (a, b) => a - b)
+      for (const one of all) smallest.add(one)
+      expect(smallest.items.slice(0, 3)).toEqual([0, 1, 2])
+    },
   ),
   'adding and removing a finalizer': row(
     25_000,

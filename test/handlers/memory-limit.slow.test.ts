@@ -3,6 +3,7 @@
  * with the heap size that `kopf manifests` prints, and stays below the printed memory limit.
  */
 import { afterEach, beforeAll, expect, test } from 'vitest'
+import type { DeploymentPlan } from '../../src/cli/deployment/plan.ts'
 import { writeWorkload } from '../../src/cli/deployment/workload.ts'
 import { useCluster } from '../support/cluster.ts'
 import { anything } from '../support/crds.ts'
@@ -49,8 +50,23 @@ const textOf = (name: string, list: string) =>
 
 /** The heap size and the memory limit that `kopf manifests` prints. */
 function printed(): { readonly heap: string; readonly limitMiB: number } {
-  const plan = { name: 'large', namespace: 'default', image: 'large', args: [], replicas: 1, graceSeconds: 30 }
-  const workload = JSON.stringify(writeWorkload({ ...plan, isElected: false, webhooks: undefined } as never))
+  const plan: DeploymentPlan = {
+    name: 'large',
+    namespace: 'default',
+    isNamespaceFixed: false,
+    image: 'large',
+    replicas: 1,
+    isElected: false,
+    args: [],
+    roles: [],
+    stepSecret: undefined,
+    graceSeconds: 30,
+    webhooks: undefined,
+    hasWebhooks: false,
+    endpoints: [],
+    ports: undefined,
+  }
+  const workload = JSON.stringify(writeWorkload(plan))
   const heap = /--max-old-space-size=\d+/.exec(workload)?.[0] ?? ''
   return { heap, limitMiB: Number(/"limits":\{"memory":"(\d+)Mi"/.exec(workload)?.[1]) }
 }

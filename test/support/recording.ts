@@ -9,6 +9,7 @@ export interface Recorded {
   readonly query: URLSearchParams
   readonly contentType: string
   readonly accept: string
+  readonly headers: Readonly<Record<string, string>>
   readonly text: string
   /** The body parsed as JSON; undefined if there is none. */
   readonly body: Tree | undefined
@@ -45,6 +46,7 @@ export class Recording implements Transport {
       query: new URLSearchParams(query),
       contentType: request.headers?.['content-type'] ?? '',
       accept: request.headers?.['accept'] ?? '',
+      headers: request.headers ?? {},
       text,
       body: text === '' ? undefined : JSON.parse(text),
     }

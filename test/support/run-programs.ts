@@ -15,7 +15,8 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
   const lines: string[] = []
   const output: string[] = []
   // Removes process-wide state of the previous program.
-  for (const key of ['kopf.logging', 'kopf.defaultOperator']) Reflect.deleteProperty(globalThis, Symbol.for(key))
+  for (const key of ['kopf.logging', 'kopf.defaultOperator', 'opentelemetry.js.api.1'])
+    Reflect.deleteProperty(globalThis, Symbol.for(key))
   process.stdout.write = (text: string | Uint8Array) => output.push(String(text)) > 0
   process.stderr.write = (text: string | Uint8Array) => lines.push(String(text)) > 0
   try {

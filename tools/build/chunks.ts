@@ -9,7 +9,7 @@ interface Graph {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null
 }
 
-/** Returns undefined for modules that are imported dynamically or by one entry only: the bundler places them well by itself. */
+/** Returns undefined for most modules that are imported dynamically or by one entry only: the bundler places them well by itself. */
 export function createGrouping(entries: readonly string[]): (id: string, graph: Graph) => string | undefined {
   const reached = new Map<string, ReadonlySet<string>>()
   const own = new Set(entries.map(toId))
@@ -43,7 +43,12 @@ function groupOf(path: string, isReached: (entry: string) => boolean): string | 
   }
   // Code that webhook servers share with the command must not load the command with them.
   if (isCommand && isReached('webhooks/index')) return 'base'
-  return isCommand ? 'command' : undefined
+  if (isCommand) return 'command'
+  // Loaded only by operators with metrics, or with a journal or a dashboard.
+  if (/^(metrics|serving)\//.test(path)) return 'metrics'
+  if (/^(dashboard|journal)\//.test(path)) return 'dashboard'
+  // The commands that show what an operator does.
+  return /^cli\/(top\/|dashboard\/|dashboard-client)/.test(path) ? 'top' : undefined
 }
 
 /** The modules that the entry imports statically, directly or indirectly. */

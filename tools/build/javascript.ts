@@ -1,10 +1,10 @@
 /**
  * Bundles our code into a few files, since Node pays for every file it loads; dynamic imports stay separate files. Code that calls
- * user functions is not minified, because it shows up in their stack traces. Libraries are separate files, see libraries.ts.
+ * user functions is not minified, because it shows up in their stack traces; the server and the code that watches an operator are. Libraries are separate files, see libraries.ts.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { transform } from 'esbuild'
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
 import { builtinEntries } from './builtins.ts'
@@ -53,13 +53,49 @@ export async function writeJavaScript(folder: string): Promise<readonly BundledL
       groups: [{ debugName: 'layers', name: createGrouping(entries) }],
     },
   })
-  for (const chunk of output as readonly OutputChunk[]) {
+  const chunks = output as readonly OutputChunk[]
+  const facades = findFacades(chunks)
+  for (const chunk of chunks.filter(({ fileName }) => !facades.has(basename(fileName)))) {
     const path = join(folder, chunk.fileName)
-    const text = resolveLibraryImports(chunk)
+    const text = skipFacades(resolveLibraryImports(chunk), facades)
     await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, isServer(chunk) ? await minify(text) : text)
+    await writeFile(path, isMinified(chunk) ? await minify(text) : text)
   }
   return writeLibraries(libraries, folder)
+}
+
+/** A chunk that only gives the exports of another chunk their names: the bundler writes one for a dynamic import of a module that shares its chunk. */
+interface Facade {
+  readonly target: string
+  /** The members of an object with the exports of the facade, from the exports of the target as `m`. */
+  readonly members: string
+}
+
+/**
+ * By the names of their files. Without the facades of the layers that every operator has: `kopf build` bundles a chunk as a whole if one import of it is dynamic.
+ */
+function findFacades(chunks: readonly OutputChunk[]): ReadonlyMap<string, Facade> {
+  const found = new Map<string, Facade>()
+  for (const { fileName, isDynamicEntry, code } of chunks) {
+    const [, names, target] = code.trim().match(/^export \{([^{}]*)\} from "\.\/([^"/]+)";$/) ?? []
+    if (!isDynamicEntry || names === undefined || target === undefined || isLayer.test(target)) continue
+    const members = names.split(',').map((name) => {
+      const [inner, outer = inner] = name.trim().split(' as ')
+      return `${outer}: m.${inner}`
+    })
+    found.set(basename(fileName), { target, members: members.join(', ') })
+  }
+  return found
+}
+
+const isLayer = /^(base|client|common|operator)-[\w-]{8}\.js$/
+
+/** Imports the targets of facades instead of the facades: Node pays for every file. */
+function skipFacades(code: string, facades: ReadonlyMap<string, Facade>): string {
+  return code.replaceAll(/\bimport\("([^"]*\/)([^"/]+)"\)/g, (text, folder: string, file: string) => {
+    const facade = facades.get(file)
+    return facade === undefined ? text : `import("${folder}${facade.target}").then((m) => ({ ${facade.members} }))`
+  })
 }
 
 function resolveLibraryImports({ code, fileName }: OutputChunk): string {
@@ -69,10 +105,15 @@ function resolveLibraryImports({ code, fileName }: OutputChunk): string {
   })
 }
 
-/** Whether the chunk is the embedded server, which calls no user functions and is more than half of our code. */
-function isServer({ moduleIds }: OutputChunk): boolean {
-  return moduleIds.length > 0 && moduleIds.every((id) => relative('src', id).startsWith('server/'))
+/**
+ * Whether the chunk calls no user functions: the embedded server, which is more than half of our code, and the metrics, the journal and the dashboard, which
+ * are a part of each program of `kopf build`.
+ */
+function isMinified({ moduleIds }: OutputChunk): boolean {
+  return moduleIds.length > 0 && moduleIds.every((id) => minifiedFolders.test(relative('src', id)))
 }
+
+const minifiedFolders = /^(server|dashboard|journal|metrics|serving)\//
 
 /** Keeps the names of functions, so that a stack trace stays readable. */
 async function minify(text: string): Promise<string> {

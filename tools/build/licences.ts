@@ -13,9 +13,10 @@ export async function collectLicences(files: readonly string[]): Promise<string>
     names.set(text, [...(names.get(text) ?? []), `${name} ${version} (${license})`])
   }
   const parts = [...names].map(([text, packages]) => `${[...new Set(packages)].join('\n')}\n\n${text}\n`)
-  return ['Part of kopf, in dist/libraries, are these packages, under the licences that follow them.\n', ...parts].join(
-    `\n${'-'.repeat(80)}\n\n`,
-  )
+  return [
+    'Part of kopf, in dist/libraries and dist/dashboard, are these packages, under the licences that follow them.\n',
+    ...parts,
+  ].join(`\n${'-'.repeat(80)}\n\n`)
 }
 
 /** The folder of the file's package. Nested package.json files that only set the module type are skipped. */

@@ -1,6 +1,6 @@
 /**
  * The software bill of materials of the package, in CycloneDX 1.6 JSON: the libraries that are bundled into `dist/libraries` and
- * the packages that npm installs, with versions, licences and the hashes of package-lock.json. Bundled code has no package.json, so
+ * `dist/dashboard`, and the packages that npm installs, with versions, licences and the hashes of package-lock.json. Bundled code has no package.json, so
  * scanners find a vulnerable library only here. `kopf build` reads from it which packages a bundled library consists of.
  */
 import { readFile } from 'node:fs/promises'

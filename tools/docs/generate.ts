@@ -6,6 +6,7 @@ import { drawDiagram } from './diagrams/svg.ts'
 import { listContents, listDecisions } from './lists.ts'
 import { printTemplateManifests, printTutorialManifests } from './manifests.ts'
 import { fillMarked } from './markdown.ts'
+import { describeMetrics } from './metrics.ts'
 import { describeSettings } from './settings.ts'
 import { describeSourceFiles } from './source-files.ts'
 
@@ -16,6 +17,7 @@ const manifests = { template: await printTemplateManifests(), tutorial: await pr
 /** The files with generated parts, each with a function from its present text to the updated one. */
 export const generated: Readonly<Record<string, (text: string) => string>> = {
   'docs/reference/cli.md': (text) => fillMarked(addMissingCommands(text), describeCommands()),
+  'docs/reference/metrics.md': (text) => fillMarked(text, describeMetrics()),
   'docs/reference/settings.md': (text) => fillMarked(text, describeSettings()),
   'docs/reference/source-files.md': (text) => fillMarked(text, describeSourceFiles()),
   'docs/operate/deploying.md': (text) => fillMarked(text, { 'kopf manifests': manifests.template }),

@@ -6,7 +6,7 @@ import { toTable } from './markdown.ts'
 const root = new URL('../../src/', import.meta.url)
 
 /** Generated files and tests are not listed. */
-const isDescribed = (path: string) => path.endsWith('.ts') && !/\.(test|generated)\.ts$/.test(path)
+const isDescribed = (path: string) => /\.tsx?$/.test(path) && !/\.(test|generated)\.ts$/.test(path)
 
 /** The tables of the framework and those of the embedded server. */
 export function describeSourceFiles(): Readonly<Record<string, string>> {

@@ -1,7 +1,9 @@
 /**
- * `npm run cluster`: runs a real Kubernetes control plane until Ctrl-C. With `-- --build`, only builds its programs. The only file of this
- * folder that prints.
+ * `npm run cluster`: runs a real Kubernetes control plane until Ctrl-C. With `-- --build`, only builds its programs, and those that tests on
+ * it start: Helm and promtool. The only file of this folder that prints.
  */
+import { ensureHelm } from '../helm/helm.ts'
+import { ensurePromtool } from '../promtool/promtool.ts'
 import { callApi } from './api.ts'
 import { ensureBinaries } from './binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -9,6 +11,7 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts'
 if (process.argv.includes('--build')) {
   const { folder } = await ensureBinaries({ onProgress: (line) => console.log(line) })
   console.log(`The programs of the control plane are in ${folder}`)
+  for (const path of [await ensureHelm(), await ensurePromtool()]) console.log(path)
   process.exit(0)
 }
 

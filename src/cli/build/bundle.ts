@@ -2,16 +2,19 @@
  * Bundles an operator into one program with esbuild, and the modules of its worker threads into files beside it. Returns the files and does not
  * write them. Called by commands/build.ts.
  */
+
 import { dirname, extname, join, posix, relative, resolve, sep } from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
 import { type BuildOptions, type BuildResult, build, type Message, type Metafile, type Plugin } from 'esbuild'
 import { KopfError } from '../../errors.ts'
-import { libraryFile, ownProgram, packageVersion } from '../../util/process/package-files.ts'
+import { libraryFile, ownProgram, packageVersion, readPackagedFile } from '../../util/process/package-files.ts'
 import { commonOptions, programLoaders } from '../loading/esbuild-options.ts'
 import type { LoadTarget } from '../loading/load.ts'
 import { toLoadError } from '../loading/load-errors.ts'
 import { type BundleFindings, bundlePackages, createFindings, definePlaces } from './bundle-plugins.ts'
 import { compactMappings } from './compact-mappings.ts'
 import { type InstalledPackage, isOwnFile, type PackageFinder } from './packages.ts'
+import { removeRedundantNames } from './redundant-names.ts'
 import { ownSource } from './stack-traces.ts'
 
 export interface BundleTask {
@@ -52,8 +55,17 @@ interface BundledModule {
   readonly result: BuildResult<{ metafile: true; write: false }>
 }
 
+/** The parts of a source map that are read. */
+interface ProgramMap {
+  readonly sources: readonly string[]
+  readonly mappings: string
+}
+
 /** Programs of this package that run on threads. */
 const threads = ['util/process/loop-guard-thread', 'workers/thread/main'] as const
+
+/** The page of the dashboard, for the option `--dashboard` of the program. See dashboard/assets.ts. */
+const packagedFiles = ['index.html', 'dashboard.js', 'dashboard.css', 'icon.svg'].map((name) => `dashboard/${name}.br`)
 
 export async function bundleOperator(task: BundleTask): Promise<OperatorBundle> {
   return new Bundler(task).run()
@@ -192,6 +204,7 @@ class Bundler {
       `import { executeBuiltProgram } from ${text(ownProgram('cli/build/built-program'))}`,
       ...threads.map((name, index) => `import thread${index} from ${text(`kopf-thread:${name}`)}`),
       `__kopf_built.threads = { ${threads.map((name, index) => `${text(name)}: thread${index}`).join(', ')} }`,
+      `__kopf_built.files = ${text(this.#encodeFiles())}`,
       `__kopf_built.yaml = () => require(${text(libraryFile('yaml'))})`,
       'await executeBuiltProgram({',
       `  version: ${text([own?.name ?? first!.name, own?.version].filter(Boolean).join(' '))},`,
@@ -203,34 +216,63 @@ class Bundler {
     return { contents, resolveDir: folder, sourcefile: 'kopf-run', loader: 'js' }
   }
 
+  /** The files in base64, which is how a program without files beside it can hold them. */
+  #encodeFiles(): Readonly<Record<string, string>> {
+    const found = packagedFiles.map((path) => [path, readPackagedFile(path)] as const)
+    return Object.fromEntries(
+      found.flatMap(([path, body]) => (body === undefined ? [] : [[path, Buffer.from(body).toString('base64')]])),
+    )
+  }
+
   #add({ outfile, result }: BundledModule): void {
     const { folder } = this.#task
-    for (const { path, contents, text } of result.outputFiles.toReversed()) {
-      this.#files.set(path, path.endsWith('.map') ? this.#renameSources(path, text) : contents)
-    }
+    for (const { path, contents } of result.outputFiles.toReversed()) this.#files.set(path, contents)
+    const removed = this.#addProgram(outfile, result)
     for (const { inputs } of Object.values(result.metafile.outputs)) {
       for (const [input, { bytesInOutput }] of Object.entries(inputs)) {
-        const file =
-          input.startsWith('kopf-thread:') || input === 'kopf-run' ? ownProgram('cli/main') : resolve(folder, input)
-        this.#bytes.set(file, (this.#bytes.get(file) ?? 0) + bytesInOutput)
+        this.#count(
+          input.startsWith('kopf-thread:') || input === 'kopf-run' ? ownProgram('cli/main') : resolve(folder, input),
+          bytesInOutput,
+        )
       }
     }
+    // All files of this package are one entry of the report.
+    this.#count(ownProgram('cli/main'), -removed)
     const isForeign = ({ location }: Message) => location !== null && !isOwnFile(resolve(folder, location.file))
     for (const warning of result.warnings.filter(isForeign)) this.#warnings.add(toWarning(warning))
     if (!this.#files.has(outfile))
       throw new KopfError('KOPF_BUILD', `Cannot build "${outfile}": esbuild wrote no such file`)
   }
 
+  #count(file: string, bytes: number): void {
+    this.#bytes.set(file, (this.#bytes.get(file) ?? 0) + bytes)
+  }
+
+  /** Adds the program and its source map without redundant calls. Returns how many bytes of this package's code were removed. */
+  #addProgram(outfile: string, { outputFiles }: BundledModule['result']): number {
+    const program = outputFiles.find(({ path }) => path === outfile)
+    const map = outputFiles.find(({ path }) => path === `${outfile}.map`)
+    if (program === undefined || map === undefined) return 0
+    const parsed = JSON.parse(map.text) as ProgramMap
+    const isOwn = parsed.sources.map((source) => isOwnFile(resolve(dirname(map.path), source)))
+    const { code, mappings } = removeRedundantNames(
+      { code: program.text, mappings: parsed.mappings },
+      (source) => isOwn[source] ?? false,
+    )
+    this.#files.set(outfile, code)
+    this.#files.set(map.path, this.#renameSources(map.path, { ...parsed, mappings }))
+    return program.contents.length - Buffer.byteLength(code)
+  }
+
   /** Source files get their place beside the program, so that stack traces are the same wherever the program was built. */
-  #renameSources(path: string, text: string): string {
-    const map = JSON.parse(text) as { sources: string[]; mappings: string; names: string[] }
+  #renameSources(path: string, map: ProgramMap): string {
     const from = relative(dirname(this.#task.outfile), dirname(path)).split(sep).join('/')
-    map.sources = map.sources.map((source) => {
+    const sources = map.sources.map((source) => {
       const file = resolve(dirname(path), source)
       const isKopf = isOwnFile(file) || source.includes('kopf-thread:') || source.endsWith('kopf-run')
       return posix.relative(from, isKopf ? ownSource : posix.normalize(this.#placeOf(file)))
     })
-    return JSON.stringify({ ...map, mappings: compactMappings(map.mappings), names: [] })
+    return JSON.stringify({ ...map, sources, mappings: compactMappings(map.mappings), names: [] })
   }
 
   #externalPackages(): ExternalPackage[] {
@@ -277,7 +319,7 @@ function bannerOf(format: 'esm' | 'cjs'): string {
   ].join(' ')
 }
 
-/** Makes the programs for threads importable as text: the program has no file beside it that a thread could run. */
+/** Makes the programs for threads importable as compressed text: the program has no file beside it that a thread could run. */
 function bundleThreads(folder: string): Plugin {
   return {
     name: 'threads',
@@ -300,7 +342,8 @@ function bundleThreads(folder: string): Plugin {
           minifySyntax: true,
           write: false,
         })
-        return { contents: outputFiles[0]!.text, loader: 'text' }
+        // Two programs of 30 kB that share most of their code: compressed, they take a third.
+        return { contents: brotliCompressSync(outputFiles[0]!.contents).toString('base64'), loader: 'text' }
       })
     },
   }

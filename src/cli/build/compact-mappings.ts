@@ -27,12 +27,13 @@ function compactLine(line: string): string {
 }
 
 /** A number of at least 0 in base 64, five bits to a digit, the lowest first; the first bit is the sign. */
-function decode(text: string): number {
+export function decode(text: string): number {
   const value = [...text].reduceRight((sum, digit) => sum * 32 + (digits.indexOf(digit) & 31), 0)
   return value >> 1
 }
 
-function encode(value: number): string {
+/** The reverse of `decode`. */
+export function encode(value: number): string {
   let rest = value << 1
   let text = ''
   do {

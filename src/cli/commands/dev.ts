@@ -6,6 +6,8 @@ import { KopfError } from '../../errors.ts'
 import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
 import type { CommandCluster } from '../cluster.ts'
 import { type ClusterPlace, describePlace, isLocalCluster } from '../cluster-place.ts'
+import type { DevDashboard } from '../dev/dev-dashboard.ts'
+import type { DevSession } from '../dev/dev-session.ts'
 import { collect, controllersOption, dataDirOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
 import { untilStopped } from '../exit.ts'
@@ -39,6 +41,7 @@ interface DevArguments extends LoggingArguments, ScopeArguments, ClusterArgument
   readonly dataDir?: string
   readonly controllers?: readonly ControllerChoice[]
   readonly check: boolean
+  readonly dashboard: boolean
   readonly yes?: boolean
 }
 
@@ -60,6 +63,8 @@ export function addDevCommand(program: Command): void {
       'apply the objects in this YAML or JSON file, and again when it is saved; can be repeated',
       collect,
     )
+    .optionsGroup('Dashboard:')
+    .option('--no-dashboard', 'do not serve the dashboard of the operator to this machine')
     .optionsGroup('Types:')
     .option(
       '--no-check',
@@ -139,6 +144,7 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
   await using types = new TypeChecker({ file: targets[0]!.address, folder, hasColours: terminalAbilities().hasColours })
   const { verbose, debug, quiet, logFormat, logRefkey, logPrefix, logFrameworkLevel, kubeconfig, context } = args
   const eraseSequence = logging.wantsDisplay ? eraseLine() : ''
+  const printLine = (line: string) => print(`${eraseSequence}kopf dev: ${line}`)
   await using session = new DevSession({
     targets,
     rebuilder,
@@ -161,15 +167,33 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
       embedded: embedded && toConnection(embedded),
       cluster: { kubeconfig, context } as ClusterArguments,
       appliesCrds: args.cluster ? (args.crds ?? false) : true,
+      hasDashboard: args.dashboard,
     },
-    print: (line) => print(`${eraseSequence}kopf dev: ${line}`),
+    print: printLine,
   })
+  await using dashboard = args.dashboard ? await startDashboard(session, printLine) : undefined
+  if (dashboard) print(`Dashboard: ${dashboard.createLoginUrl()}`)
   const quit = new Promise<void>((resolveQuit) => void stopped.then(() => resolveQuit()))
-  const keys = new DevKeys({ session, canReset: !args.cluster, quit: () => process.kill(process.pid, 'SIGINT') })
+  const keys = new DevKeys({
+    session,
+    dashboard,
+    canReset: !args.cluster,
+    quit: () => process.kill(process.pid, 'SIGINT'),
+  })
   print(`${hasKeys() ? keys.summary : 'Stop it with Ctrl-C.'}\n`)
   using _keys = readKeys((key) => keys.press(key))
   await Promise.race([session.start(), quit])
   await quit
+}
+
+/** An address of the dashboard for the whole session, whose operators are restarted. */
+async function startDashboard(session: DevSession, printLine: (line: string) => void): Promise<DevDashboard> {
+  const { DevDashboard } = await import('../dev/dev-dashboard.ts')
+  return await DevDashboard.start({
+    current: () => session.current,
+    holdOutput: (isHeld) => session.holdOutput(isHeld),
+    print: printLine,
+  })
 }
 
 /** Asks at a terminal. Fails without a terminal, and if the answer is not yes. */

@@ -49,6 +49,11 @@ export function addManifestsCommand(program: Command): void {
       parseCount,
     )
     .option('--with-crds', 'also print the CRDs of the operator, as `kopf crd` does')
+    .option(
+      '--with-metrics',
+      'serve metrics over HTTPS, and also print a ServiceMonitor, alerts, a Grafana dashboard and the permissions for them',
+    )
+    .option('--with-dashboard', 'serve the dashboard over HTTPS, with the permissions for it')
     .option('--helm <folder>', 'write a Helm chart with these objects into this folder, instead of printing YAML')
     .optionsGroup('Permissions:')
     .option(

@@ -6,11 +6,12 @@ import { formatResource } from '../../kube/resources/selectors.ts'
 import type { Operator, RunOptions } from '../../operator.ts'
 import { internalsOf, type OperatorInternals } from '../../operator-internals.ts'
 import { planRoles, type RolesPlan } from '../../plan/plan-roles.ts'
+import { metricsDefaults } from '../../serving/address.ts'
 import { lastReviewsSeconds, lastStepsSeconds, podGraceSeconds } from '../../util/stopping-times.ts'
 import { toMs } from '../../util/text/duration.ts'
 import { toName } from '../scaffolding/scaffold.ts'
 import { type readAllowedRules, toGrant } from './allow-option.ts'
-import type { DeploymentPlan } from './plan.ts'
+import type { DeploymentPlan, PlannedEndpoint } from './plan.ts'
 import { remarkOnCalls } from './source/call-notes.ts'
 import type { SeenCalls } from './source/seen-calls.ts'
 import type { OperatorSource } from './source/source-files.ts'
@@ -24,6 +25,8 @@ export interface DraftArguments {
   readonly createNamespace?: boolean
   readonly replicas?: number
   readonly withCrds?: boolean
+  readonly withMetrics?: boolean
+  readonly withDashboard?: boolean
 }
 
 export interface DraftOptions extends DraftArguments {
@@ -60,6 +63,7 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
   })
   checkKnown(rolesPlan)
   const webhooks = webhooksOf(internalsOf(operator), namespace)
+  const endpoints = endpointsOf(options)
   const plan: DeploymentPlan = {
     name,
     namespace,
@@ -67,15 +71,20 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
     image: options.image ?? `${name}:latest`,
     replicas: replicasOf(operator, options),
     isElected: operator.settings.election.enabled,
-    args: argsOf(options),
+    args: argsOf(options, endpoints),
     roles: rolesPlan.roles,
     stepSecret: rolesPlan.stepSecret,
     graceSeconds: graceSecondsOf(internalsOf(operator)),
     webhooks,
-    ports: portsOf(internalsOf(operator), webhooks),
+    hasWebhooks: internalsOf(operator).registry.webhookHandlers.length > 0,
+    endpoints,
+    ports: portsOf(internalsOf(operator), webhooks, endpoints),
   }
   return { plan, remarks: remarksOn(operator, options, rolesPlan, plan) }
 }
+
+/** The default port of `kopf run --dashboard`. */
+const dashboardPort = 8444
 
 function throwDraftError(why: string): never {
   throw new KopfError('KOPF_MANIFESTS', `Cannot print manifests: ${why}`)
@@ -126,7 +135,7 @@ function isNamespaceFixed({ settings, registry }: OperatorInternals, options: Dr
 }
 
 /** The options of the program in the image: that of `kopf build`, or `kopf run` with its files, which has the same options. */
-function argsOf({ scope, peering }: DraftOptions): string[] {
+function argsOf({ scope, peering }: DraftOptions, endpoints: readonly PlannedEndpoint[]): string[] {
   const { namespaces } = scope
   return [
     ...(namespaces === undefined ? ['--all-namespaces'] : namespaces.map((name) => `--namespace=${name}`)),
@@ -134,6 +143,7 @@ function argsOf({ scope, peering }: DraftOptions): string[] {
     ...(peering.priority === undefined ? [] : [`--priority=${peering.priority}`]),
     ...(peering.standalone ? ['--standalone'] : []),
     `--liveness=http://0.0.0.0:${healthPort}/healthz`,
+    ...endpoints.map(({ name, port }) => `--${name}=https://0.0.0.0:${port}${name === 'metrics' ? '/metrics' : '/'}`),
     '--log-format=json',
   ]
 }
@@ -179,9 +189,27 @@ function ownsSecrets({ roles }: RolesPlan): boolean {
   return roles.some(({ needs: rolesPlan }) => rolesPlan.some(allowsAll))
 }
 
-function portsOf({ registry }: OperatorInternals, webhooks: DeploymentPlan['webhooks']): DeploymentPlan['ports'] {
-  if (registry.webhookHandlers.length === 0) return []
-  return webhooks && [webhooks.targetPort]
+function endpointsOf({ withMetrics, withDashboard }: DraftOptions): PlannedEndpoint[] {
+  return [
+    ...(withMetrics ? [{ name: 'metrics', title: 'the metrics', port: metricsDefaults.defaultPort } as const] : []),
+    ...(withDashboard ? [{ name: 'dashboard', title: 'the dashboard', port: dashboardPort } as const] : []),
+  ]
+}
+
+const endpointClients: Readonly<Record<PlannedEndpoint['name'], string>> = {
+  metrics: 'For Prometheus. Add `from` with a namespaceSelector, so that only its namespace can connect.',
+  dashboard: 'For the API server, through which `npx kopf dashboard` connects.',
+}
+
+function portsOf(
+  { registry }: OperatorInternals,
+  webhooks: DeploymentPlan['webhooks'],
+  endpoints: readonly PlannedEndpoint[],
+): DeploymentPlan['ports'] {
+  const ports = endpoints.map(({ name, port }) => ({ port, clients: endpointClients[name] }))
+  if (registry.webhookHandlers.length === 0) return ports
+  const clients = 'For API servers. No selector matches them: add `from` with an ipBlock if you know their addresses.'
+  return webhooks && [{ port: webhooks.targetPort, clients }, ...ports]
 }
 
 function remarksOn(operator: Operator, options: DraftOptions, rolesPlan: RolesPlan, plan: DeploymentPlan): string[] {

@@ -21,8 +21,27 @@ export interface DeploymentPlan {
   readonly graceSeconds: number
   /** The Service of the webhook server; undefined without webhooks, or if the port of the server is not known. */
   readonly webhooks: { readonly service: string; readonly port: number; readonly targetPort: number } | undefined
+  /** Whether the operator has admission or conversion handlers. */
+  readonly hasWebhooks: boolean
+  /** The endpoints of --with-metrics and --with-dashboard. */
+  readonly endpoints: readonly PlannedEndpoint[]
   /** The ports that clients other than the node connect to; undefined if not all are known. */
-  readonly ports: readonly number[] | undefined
+  readonly ports: readonly PlannedPort[] | undefined
+}
+
+/** An HTTPS endpoint whose clients the API server knows. */
+export interface PlannedEndpoint {
+  /** Also the name of the port of the container. */
+  readonly name: 'metrics' | 'dashboard'
+  /** As it is named in sentences. */
+  readonly title: string
+  readonly port: number
+}
+
+interface PlannedPort {
+  readonly port: number
+  /** The comment in the NetworkPolicy: for which clients the port is open. */
+  readonly clients: string
 }
 
 /** An object with comments for its YAML. */

@@ -5,6 +5,7 @@ import type { Operator } from '../../operator.ts'
 import { packageVersion } from '../../util/process/package-files.ts'
 import { formatYaml, formatYamlForPeople } from '../../util/yaml.ts'
 import type { DraftArguments } from './draft.ts'
+import { writeMonitoring, writeReviewAccess } from './observability/objects.ts'
 import { type CommentedObject, type DeploymentPlan, labelsOf } from './plan.ts'
 import { writeAccess } from './rbac.ts'
 import { writeNetworkPolicy, writeWorkload } from './workload.ts'
@@ -14,8 +15,10 @@ export function render(operator: Operator, plan: DeploymentPlan, args: DraftArgu
   const objects = [
     ...(args.createNamespace ? [writeNamespace(plan)] : []),
     ...writeAccess(plan),
+    ...writeReviewAccess(plan),
     ...writeNetworkPolicy(plan),
     ...writeWorkload(plan),
+    ...writeMonitoring(plan),
   ]
   const texts = [...definitions.map((one) => formatYaml(one)), ...objects.map(format)]
   const heading = `# The operator "${plan.name}", as printed by \`kopf manifests\` ${packageVersion()}.\n`

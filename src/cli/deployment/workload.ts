@@ -90,7 +90,7 @@ function podOf(plan: DeploymentPlan): object {
   }
 }
 
-function containerOf({ image, args, graceSeconds, webhooks }: DeploymentPlan): object {
+function containerOf({ image, args, graceSeconds, webhooks, endpoints }: DeploymentPlan): object {
   const alive = { httpGet: { path: '/healthz', port: 'health' } }
   return {
     name: 'operator',
@@ -104,6 +104,7 @@ function containerOf({ image, args, graceSeconds, webhooks }: DeploymentPlan): o
     ports: [
       { name: 'health', containerPort: healthPort },
       ...(webhooks === undefined ? [] : [{ name: 'webhooks', containerPort: webhooks.targetPort }]),
+      ...endpoints.map(({ name, port }) => ({ name, containerPort: port })),
     ],
     startupProbe: { ...alive, periodSeconds: 2, failureThreshold: 60 },
     livenessProbe: { ...alive, timeoutSeconds: 6 },
@@ -160,7 +161,7 @@ function writeDisruptionBudget(plan: DeploymentPlan): CommentedObject {
 }
 
 /**
- * A policy that allows only connections to the webhook port. The probes need no rule: the node of a pod can always connect to it, by the
+ * A policy that allows only connections to the ports of webhooks, metrics and the dashboard. The probes need no rule: the node of a pod can always connect to it, by the
  * definition of network policies. The webhook port is open to every source: API servers usually run outside of the pod network, or connect
  * through a tunnel, so that no selector matches them.
  */
@@ -176,17 +177,16 @@ export function writeNetworkPolicy(plan: DeploymentPlan): CommentedObject[] {
     spec: {
       podSelector: { matchLabels: labels },
       policyTypes: ['Ingress'],
-      ingress: ports.map((port) => ({ ports: [{ protocol: 'TCP', port }] })),
+      ingress: ports.map(({ port }) => ({ ports: [{ protocol: 'TCP', port }] })),
     },
   }
   const probes = 'Probes need no rule: connections from the node of the pod are always allowed.'
-  const webhooks = 'For API servers. No selector matches them: add `from` with an ipBlock if you know their addresses.'
   return [
     {
       object,
       remarks: [
         { path: ['spec', 'ingress'], text: probes },
-        ...ports.map((_, index) => ({ path: ['spec', 'ingress', index], text: webhooks })),
+        ...ports.map(({ clients }, index) => ({ path: ['spec', 'ingress', index], text: clients })),
       ],
     },
   ]

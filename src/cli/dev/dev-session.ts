@@ -12,6 +12,7 @@ import { describeFailure, isCausedByStop } from '../exit.ts'
 import { isProgram, type LoadTarget } from '../loading/load.ts'
 import { type Saved, SaveWatcher } from './file-watcher.ts'
 import type { LoadedOperator, OperatorSetup } from './messages.ts'
+import type { OperatorChild } from './operator-child.ts'
 import { OperatorRuns } from './operator-runs.ts'
 import type { Bundle, Rebuilder } from './rebuild.ts'
 import { SessionObjects, type SessionObjectsOptions } from './session-objects.ts'
@@ -94,6 +95,16 @@ export class DevSession implements AsyncDisposable {
     this.#watchFiles()
     if (this.#options.checksTypes && this.#options.types.needsHint) this.#options.print(this.#options.types.problem!)
     await this.#enqueue({ source: 'operator', run: () => this.#reload('started', sinceMs) })
+  }
+
+  /** The process of the operator that runs. */
+  get current(): OperatorChild | undefined {
+    return this.#runs.current
+  }
+
+  /** Whether the output of the operators is held back. */
+  holdOutput(isHeld: boolean): void {
+    this.#runs.holdOutput(isHeld)
   }
 
   /** Reloads as if all files had been saved. */
@@ -270,7 +281,7 @@ export class DevSession implements AsyncDisposable {
     await this.#checkTypes()
     const { summary, hasErrors } = this.#typeReport ?? {}
     if (summary !== undefined)
-      this.#options.print(hasErrors ? `${summary}${this.#keyOr(', press t to see them', '')}` : summary)
+      this.#options.print(hasErrors ? `${summary}${this.#keyOr(', press e to see them', '')}` : summary)
   }
 
   async #checkTypes(): Promise<void> {

@@ -1,11 +1,14 @@
 /** The keys of `kopf dev` at a terminal: what each of them does, and the help. */
 import { clearScreen, print } from '../terminal.ts'
+import type { DevDashboard } from './dev-dashboard.ts'
 import type { DevSession } from './dev-session.ts'
 
 export interface DevKeysOptions {
   readonly session: DevSession
   /** Whether the cluster can be emptied: only the embedded server. */
   readonly canReset: boolean
+  /** Undefined with `--no-dashboard`. */
+  readonly dashboard: DevDashboard | undefined
   readonly quit: () => void
 }
 
@@ -27,7 +30,7 @@ export class DevKeys {
 
   constructor(options: DevKeysOptions) {
     this.#options = options
-    const { session, canReset, quit } = options
+    const { session, canReset, dashboard, quit } = options
     const reset: DevKey = {
       key: 'x',
       name: 'reset',
@@ -41,13 +44,14 @@ export class DevKeys {
         help: 'restart the operator; one that is blocked is killed',
         press: () => session.reload(),
       },
+      ...(dashboard === undefined ? [] : dashboardKeys(dashboard)),
       {
-        key: 'o',
-        name: 'objects',
-        help: 'show the objects of the operator, and the state of their handling',
+        key: 'l',
+        name: 'list',
+        help: 'list the objects of the operator, and the state of their handling',
         press: () => void session.printObjects(),
       },
-      { key: 't', name: 'types', help: 'show the type errors', press: () => void session.printTypes() },
+      { key: 'e', name: 'errors', help: 'show the type errors', press: () => void session.printTypes() },
       ...(canReset ? [reset] : []),
       { key: 'c', name: 'clear', help: 'clear the screen', press: clearScreen },
       { key: 'h', name: 'help', help: 'show this help', press: () => print(this.#help()) },
@@ -62,6 +66,11 @@ export class DevKeys {
   }
 
   press(key: string): void {
+    const { dashboard } = this.#options
+    if (dashboard?.isTopShown) {
+      dashboard.press(key)
+      return
+    }
     const answer = this.#onAnswer
     this.#onAnswer = undefined
     if (key === ctrlC) this.#options.quit()
@@ -80,4 +89,21 @@ export class DevKeys {
   #help(): string {
     return ['Keys:', ...this.#keys.map(({ key, help }) => `  ${key}  ${help}`)].join('\n')
   }
+}
+
+function dashboardKeys(dashboard: DevDashboard): DevKey[] {
+  return [
+    {
+      key: 'o',
+      name: 'open',
+      help: 'open the dashboard of the operator in the browser',
+      press: () => void dashboard.open(),
+    },
+    {
+      key: 't',
+      name: 'top',
+      help: 'show the operator in this terminal, as kopf top does; q comes back',
+      press: () => void dashboard.showTop(),
+    },
+  ]
 }

@@ -16,6 +16,8 @@ export interface OperatorSetup {
   readonly cluster: ClusterArguments
   /** Whether the session applies the CRDs of the operator. */
   readonly appliesCrds: boolean
+  /** Whether the operator serves its dashboard, to this machine. */
+  readonly hasDashboard: boolean
 }
 
 /** The compiled files of one operator. */
@@ -41,6 +43,10 @@ export type ToOperator =
   | { readonly type: 'stop' }
   /** Asks for the objects of the operator and the state of their handling. */
   | { readonly type: 'list-objects' }
+  /** Asks for an address that logs in to the dashboard once. */
+  | { readonly type: 'create-login-url' }
+  /** Sends the output to `kopf dev` while the terminal shows something else, or prints it again. */
+  | { readonly type: 'hold-output'; readonly isHeld: boolean }
   | { readonly type: 'compiled'; readonly number: number; readonly answer: CompiledAnswer }
 
 export type FromOperator =
@@ -51,6 +57,10 @@ export type FromOperator =
   | { readonly type: 'blocked'; readonly isBlocked: boolean }
   /** The objects in words, for the user. */
   | { readonly type: 'objects'; readonly text: string }
+  /** What the process would have printed. */
+  | { readonly type: 'output'; readonly text: string }
+  /** Undefined if the dashboard is not served. */
+  | { readonly type: 'login-url'; readonly url: string | undefined }
   /** The process has received the stop request, so its event loop is not blocked. */
   | { readonly type: 'stopping' }
   | { readonly type: 'stopped' }

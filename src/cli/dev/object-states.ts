@@ -12,7 +12,8 @@ import { formatResource } from '../../kube/resources/selectors.ts'
 import type { Operator, RunOptions } from '../../operator.ts'
 import { internalsOf } from '../../operator-internals.ts'
 import type { CommandCluster } from '../cluster.ts'
-import { toCount, toDuration, truncate } from '../display/render.ts'
+import { toCount, toDuration } from '../display/render.ts'
+import { truncate } from '../display/text-width.ts'
 import { printable } from '../terminal.ts'
 
 /** The objects of one resource that are read, and those of them that are shown. */
@@ -23,7 +24,7 @@ const maxResources = 20
 const maxNamed = 5
 const maxMessageLength = 120
 
-interface ObjectState {
+interface ListedState {
   /** Shown first, and highlighted by its word: the object needs attention. */
   readonly isUnfinished: boolean
   readonly text: string
@@ -107,7 +108,7 @@ function toApiVersion({ group, version }: Resource): string {
 }
 
 /** The state of an object in a few words, from its explanation. */
-function describeState(explanation: Explanation, nowMs: number): ObjectState {
+function describeState(explanation: Explanation, nowMs: number): ListedState {
   const { deleting, progress, handled, finalizers, handlers, childrenApplied } = explanation
   const open = progress.filter(({ state }) => state === 'due' || state === 'waiting')
   const failed = progress.filter(({ state }) => state === 'failed')

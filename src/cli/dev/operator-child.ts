@@ -20,6 +20,8 @@ import type {
 const acknowledgeMs = 1000
 /** The time limit for the list of objects. */
 const listingMs = 10_000
+/** The time limit for the address of the dashboard. */
+const loginUrlMs = 2000
 /** The time limit for a stop: a daemon that does not end must not delay the next operator. */
 const stoppingMs = 3000
 
@@ -28,6 +30,8 @@ export interface OperatorChildOptions {
   readonly compile: (url: URL) => Promise<URL>
   /** Called when the event loop of the process has been blocked for some seconds. */
   readonly onBlocked: () => void
+  /** Called with output that the process does not print itself. */
+  readonly onOutput: (text: string) => void
 }
 
 /** How a stop ended: the operator stopped, it did not end in time and was killed, or it blocked its event loop and was killed. */
@@ -102,6 +106,22 @@ export class OperatorChild {
     return text
   }
 
+  /** A new address that logs in to the dashboard of the operator once; undefined if there is none, or if the process does not answer. */
+  async createLoginUrl(): Promise<string | undefined> {
+    let url: string | undefined
+    const answered = this.#next('login-url').then((answer) => {
+      url = answer.url
+    })
+    this.#send({ type: 'create-login-url' })
+    await withTimeout(systemClock, loginUrlMs, Promise.race([answered, this.ended.then(() => {})]))
+    return url
+  }
+
+  /** Whether the output of the process is passed to `onOutput` instead of being printed. */
+  holdOutput(isHeld: boolean): void {
+    this.#send({ type: 'hold-output', isHeld })
+  }
+
   /** Stops the operator. Kills its process if the operator does not stop in time, and at once if its event loop is blocked. */
   async stop(): Promise<StopResult> {
     this.#isStopRequested = true
@@ -147,6 +167,7 @@ export class OperatorChild {
 
   #receive(message: FromOperator): void {
     if (message.type === 'compile') void this.#compile(message)
+    else if (message.type === 'output') this.#options.onOutput(message.text)
     else if (message.type === 'blocked') this.#setBlocked(message.isBlocked)
     else this.#listeners.get(message.type)?.(message)
   }

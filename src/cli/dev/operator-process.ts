@@ -8,6 +8,7 @@ import { toCrds } from '../../kube/crds/crd.ts'
 import type { CustomResource } from '../../kube/resources/resources.ts'
 import { Operator, type RunningOperator, type RunOptions } from '../../operator.ts'
 import { hasWebhooks, internalsOf } from '../../operator-internals.ts'
+import { dashboardOf } from '../../run/options.ts'
 import { systemClock } from '../../util/async/clock.ts'
 import type { LogSink } from '../../util/log/log.ts'
 import { toMs } from '../../util/text/duration.ts'
@@ -20,6 +21,7 @@ import { loginByOptions } from '../options/cluster.ts'
 import { CommandLogging } from '../options/logging.ts'
 import { CommandGuard } from '../run/guard-thread.ts'
 import { catchStrayErrors } from '../run/stray-errors.ts'
+import { redirectOutput } from '../terminal.ts'
 import type { CompiledAnswer, FromOperator, LoadRequest, OperatorSetup, ToOperator } from './messages.ts'
 
 /** The exit timeout of handlers: a reload must be fast, and the next operator calls an interrupted handler again. */
@@ -32,6 +34,7 @@ class OperatorProcess {
   #running: RunningOperator | undefined
   #display: Display | undefined
   #isEnding = false
+  #heldOutput: Disposable | undefined
   readonly #warmingUp = new AbortController()
   readonly #starting = new AbortController()
   readonly #compiling = new Map<number, (answer: CompiledAnswer) => void>()
@@ -42,6 +45,8 @@ class OperatorProcess {
     else if (message.type === 'start') await this.#start()
     else if (message.type === 'stop') await this.#stop()
     else if (message.type === 'list-objects') await this.#listObjects()
+    else if (message.type === 'create-login-url') this.#createLoginUrl()
+    else if (message.type === 'hold-output') this.#holdOutput(message.isHeld)
     else this.#compiling.get(message.number)?.(message.answer)
   }
 
@@ -74,6 +79,11 @@ class OperatorProcess {
 
   async #start(): Promise<void> {
     this.#display = await createDisplay(this.#logging)
+    this.#display?.hold(this.#heldOutput !== undefined)
+    // Only this machine can connect; the session of kopf dev has its own address, which stays over restarts.
+    if (this.#setup.hasDashboard) this.#operator!.settings.dashboard.address = 'http://127.0.0.1:0'
+    // On by default, on a free port; a setting of the operator has precedence.
+    this.#operator!.settings.dashboard.address ??= 'http://127.0.0.1:0'
     const running = await this.#operator!.start(this.#runOptions())
     this.#running = running
     send({ type: 'started' })
@@ -95,8 +105,22 @@ class OperatorProcess {
       logging: this.#logging.sink,
       signal: this.#starting.signal,
       loadWorkerModule: (url) => this.#compile(url),
+      logsDashboard: false,
       ...(connection && { connection }),
       ...(this.#display && { observer: this.#display.progress }),
+    }
+  }
+
+  #createLoginUrl(): void {
+    send({ type: 'login-url', url: this.#running && dashboardOf(this.#running)?.createLoginUrl() })
+  }
+
+  #holdOutput(isHeld: boolean): void {
+    this.#display?.hold(isHeld)
+    if (isHeld) this.#heldOutput ??= redirectOutput((text) => send({ type: 'output', text }))
+    else {
+      this.#heldOutput?.[Symbol.dispose]()
+      this.#heldOutput = undefined
     }
   }
 

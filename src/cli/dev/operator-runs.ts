@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import type { LoadTarget } from '../loading/load.ts'
 import { WorkerModules } from '../loading/worker-modules.ts'
+import { writeLog } from '../terminal.ts'
 import type { LoadedOperator, OperatorSetup } from './messages.ts'
 import { OperatorChild } from './operator-child.ts'
 import type { Bundle } from './rebuild.ts'
@@ -38,6 +39,9 @@ export class OperatorRuns implements AsyncDisposable {
   readonly #options: OperatorRunsOptions
   #spare: Prepared | undefined
   #current: DevOperatorRun | undefined
+  /** All processes that have not ended. */
+  readonly #children = new Set<OperatorChild>()
+  #isOutputHeld = false
 
   constructor(options: OperatorRunsOptions) {
     this.#options = options
@@ -50,6 +54,12 @@ export class OperatorRuns implements AsyncDisposable {
   /** The process of the running operator. */
   get current(): OperatorChild | undefined {
     return this.#current?.child
+  }
+
+  /** Whether the output of all processes, also of those that are started later, goes through this process, which holds it back. */
+  holdOutput(isHeld: boolean): void {
+    this.#isOutputHeld = isHeld
+    for (const child of this.#children) child.holdOutput(isHeld)
   }
 
   /** Starts the process of the next operator in advance. */
@@ -124,7 +134,11 @@ export class OperatorRuns implements AsyncDisposable {
       onWorkerFile(fileURLToPath(url))
       return workers.load(url)
     }
-    return { child: new OperatorChild({ setup, compile, onBlocked }), workers }
+    const child = new OperatorChild({ setup, compile, onBlocked, onOutput: writeLog })
+    this.#children.add(child)
+    void child.ended.then(() => this.#children.delete(child))
+    if (this.#isOutputHeld) child.holdOutput(true)
+    return { child, workers }
   }
 }
 

@@ -67,6 +67,11 @@ export class Display {
     if (!this.#isHidden) this.#update()
   }
 
+  /** Hides the status line while the terminal shows something else. */
+  hold(isHeld: boolean): void {
+    this.#options.line.hold(isHeld)
+  }
+
   /** Removes the status line when the operator begins to stop. */
   hide(): void {
     if (this.#isHidden) return

@@ -5,6 +5,7 @@
 import type { ObjectOutcome } from '../../observer.ts'
 import type { Palette } from './colours.ts'
 import type { ChangeBurst, WatchedProgress } from './progress-model.ts'
+import { truncate } from './text-width.ts'
 
 export interface RenderStyle {
   readonly columns: number
@@ -183,11 +184,4 @@ export function toDuration(ms: number): string {
 
 function join(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
-}
-
-/** Truncates a text to a width, with an ellipsis. */
-export function truncate(width: number, text: string): string {
-  const characters = [...text]
-  if (characters.length <= width) return text
-  return width < 1 ? '' : `${characters.slice(0, width - 1).join('')}…`
 }

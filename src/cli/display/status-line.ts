@@ -26,6 +26,7 @@ export class StatusLine {
   #drawnWidth = 0
   /** Other output has not ended its line yet: the status line is not drawn until it has. */
   #isSuspended = false
+  #isHeld = false
 
   /** The line is drawn on the main stream; the other streams write to the same terminal. */
   constructor(main: TerminalStream, ...others: readonly TerminalStream[]) {
@@ -44,11 +45,18 @@ export class StatusLine {
 
   /** Shows the line, and redraws it whenever other output is written. */
   show(draw: Draw): void {
+    if (this.#isHeld) return
     if (!this.isShown) this.#start()
     this.#draw = draw
     if (this.#isSuspended || draw(this.columns) === this.#text) return
     const eraseSequence = this.#eraseSequence()
     this.#writeMain(`${eraseSequence}${this.#render()}`)
+  }
+
+  /** Hides the line while the terminal shows something else. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld
+    if (isHeld) this.clear()
   }
 
   clear(): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { toCount, toDuration, toNumber, truncate } from './render.ts'
+import { toCount, toDuration, toNumber } from './render.ts'
 
 test.each([
   [0, '0'],
@@ -31,11 +31,3 @@ test.each([
   [3_900_000, '1 h 5 min'],
   [7_199_999, '2 h'],
 ])('a duration of %d milliseconds is written as %s', (ms, expected) => expect(toDuration(ms)).toBe(expected))
-
-test('a text that is too long is cut with an ellipsis, and a text that fits stays whole', () => {
-  expect(truncate(5, 'apple')).toBe('apple')
-  expect(truncate(4, 'apple')).toBe('app…')
-  expect(truncate(1, 'apple')).toBe('…')
-  expect(truncate(0, 'apple')).toBe('')
-  expect(truncate(3, '👍👍👍👍')).toBe('👍👍…')
-})

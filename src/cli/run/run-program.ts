@@ -16,7 +16,7 @@ import { loginByOptions } from '../options/cluster.ts'
 import { CommandLogging } from '../options/logging.ts'
 import { warnOfScope } from '../options/namespaces.ts'
 import { CommandGuard } from './guard-thread.ts'
-import { type RunArguments, readRunOptions } from './run-options.ts'
+import { applyRunSettings, type RunArguments, readRunOptions } from './run-options.ts'
 import { catchStrayErrors } from './stray-errors.ts'
 
 /** The options of one kind of program, and what to dispose of after the run. */
@@ -50,7 +50,7 @@ export async function runProgram(command: Command, args: RunArguments, program: 
   await using _ = loaded
   const { operator } = loaded
   guard.useSettingsOf(operator)
-  if (args.gracePeriod !== undefined) operator.settings.process.gracePeriod = args.gracePeriod
+  applyRunSettings(operator, args)
   await using prepared = program.prepare ? await program.prepare(operator) : prepareForCluster(args)
   const stopHint = secondSignalHint()
   const options: RunOptions = {

@@ -108,7 +108,7 @@ async function getOrEmpty(
   options: Pick<ApiCall, 'accept' | 'backoffsMs'> = {},
 ): Promise<JsonObject> {
   try {
-    return await session.request({ method: 'GET', path, ...options }, signal)
+    return await session.request({ method: 'GET', path, purpose: 'discovery', ...options }, signal)
   } catch (error) {
     if (isNotFound(error)) return {}
     throw error

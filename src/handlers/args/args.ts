@@ -42,6 +42,7 @@ import type { ExecuteOptions, Step, SubhandlerOutcome } from './call-parts.ts'
 import type { Conditions } from './conditions.ts'
 
 import type { HandlerClock } from './handler-clock.ts'
+import type { Metrics } from './metrics.ts'
 
 /** The type of one top-level field, such as `spec`. An empty object if the type of the object does not have the field. */
 type Stanza<T, K extends string> = T extends { readonly [P in K]?: infer V } ? NonNullable<V> : Record<string, never>
@@ -132,6 +133,8 @@ interface CommonArgs<M> {
   readonly client: Client
   /** All indices of the operator, by id. Not available in workers. */
   readonly indices: Indices
+  /** Your own counters, gauges and histograms, which the metrics endpoint of the operator serves. Not available in workers. */
+  readonly metrics: Metrics
   /** The clock to use instead of `Date.now()` and `setTimeout`, so that tests can skip time. Not available in workers. */
   readonly clock: HandlerClock
   /**

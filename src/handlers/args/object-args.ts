@@ -8,6 +8,7 @@ import { createLiveView } from '../../util/live-view.ts'
 import { type Logger, toHandlerLogger } from '../../util/log/log.ts'
 import type { Indices, Recorder } from './args.ts'
 import type { HandlerClock } from './handler-clock.ts'
+import type { Metrics } from './metrics.ts'
 import { type Workers, workersKey } from './workers.ts'
 
 /** The object and the values from which its arguments are created. */
@@ -20,6 +21,7 @@ export interface ArgsSource {
   readonly client: Client
   readonly recorder: Recorder
   readonly indices: Indices
+  readonly metrics: Metrics
   readonly clock: HandlerClock
   readonly workers: Workers
 }
@@ -79,6 +81,7 @@ export function liveObjectArgs(source: ArgsSource, current: () => KubeObject): o
     annotations: createLiveView(current, liveParts.annotations),
     recorder: source.recorder,
     indices: source.indices,
+    metrics: source.metrics,
     clock: source.clock,
     now: source.clock.date,
     [workersKey]: source.workers,
@@ -87,7 +90,7 @@ export function liveObjectArgs(source: ArgsSource, current: () => KubeObject): o
 
 /** The arguments of all handlers except daemons, for one state of the object. The body is frozen: changes belong into the patch. */
 export function objectArgs(source: ArgsSource): ObjectArguments {
-  const { resource, memo, client, recorder, indices, clock, workers } = source
+  const { resource, memo, client, recorder, indices, metrics, clock, workers } = source
   const logger = toHandlerLogger(source.logger)
   // A large object, which is kept as text, is parsed here. The parsed form is freed together with the arguments.
   const stanzas = bodyArgs(deepFreeze(toWhole(source.body)))
@@ -103,6 +106,7 @@ export function objectArgs(source: ArgsSource): ObjectArguments {
     uid,
     recorder,
     indices,
+    metrics,
     clock,
     now: clock.date,
     [workersKey]: workers,

@@ -26,6 +26,11 @@ export class ErrorBackoff {
     return delayMs
   }
 
+  /** The object can be handled again at once; the next error has the next delay. */
+  skipDelay(): void {
+    this.#untilMs = -Infinity
+  }
+
   reset(): void {
     this.#failures = 0
     this.#untilMs = -Infinity

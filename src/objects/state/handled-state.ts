@@ -12,6 +12,7 @@ export class HandledState {
   #isInitial: boolean
   #progress: ProgressById | undefined
   #essence: Essence | undefined
+  #isHastened = false
 
   constructor(isInitial: boolean) {
     this.#isInitial = isInitial
@@ -30,6 +31,18 @@ export class HandledState {
   /** The last handled essence, if the object does not store it. */
   get essence(): Essence | undefined {
     return this.#essence
+  }
+
+  /** The next cycle calls the handlers that wait for their next attempt at once: a user has asked for it. */
+  hasten(): void {
+    this.#isHastened = true
+  }
+
+  /** Whether the delays of handlers do not count in the cycle that begins now. */
+  takeHaste(): boolean {
+    const isHastened = this.#isHastened
+    this.#isHastened = false
+    return isHastened
   }
 
   keepProgress(progress: ProgressById | undefined): void {

@@ -9,8 +9,11 @@ import { isOlder } from '../../watching/resource-version.ts'
 /** The source of a state. */
 export type StateSource = 'watch' | 'write' | 'read'
 
-/** `held`: the state may be older than the operator's own write, and is kept aside until the watch delivers that write. */
-export type Acceptance = 'new' | 'known' | 'held'
+/**
+ * `held`: the state may be older than the operator's own write, and is kept aside until the watch delivers that write. `stale`: the state is older than the
+ * known one.
+ */
+export type Acceptance = 'new' | 'known' | 'held' | 'stale'
 
 export interface AcceptTiming {
   /** The current time of the monotonic clock. */
@@ -85,7 +88,7 @@ export class ObservedState {
       if (version === this.#expected?.version) this.#forgetExpected()
       return 'known'
     }
-    if (isOlder(version, known)) return 'known'
+    if (isOlder(version, known)) return 'stale'
     const isNewer = isOlder(known, version) || body === this.#body
     if (!isNewer && this.#expected !== undefined && version !== this.#expected.version && this.heldForMs(nowMs) > 0) {
       this.#held = body
@@ -99,7 +102,7 @@ export class ObservedState {
   /** The response to the operator's own write is the newest state. */
   #acceptWritten(body: KubeObject, { nowMs, consistencyMs }: AcceptTiming): Acceptance {
     const version = body.metadata.resourceVersion
-    if (isOlder(version, this.version)) return 'known'
+    if (isOlder(version, this.version)) return 'stale'
     this.share(body)
     this.#replace(body)
     if (version !== undefined && consistencyMs > 0) this.#expected = { version, untilMs: nowMs + consistencyMs }
@@ -108,7 +111,8 @@ export class ObservedState {
 
   #acceptRead(body: KubeObject): Acceptance {
     const version = body.metadata.resourceVersion
-    if (version === this.version || isOlder(version, this.version)) return 'known'
+    if (version === this.version) return 'known'
+    if (isOlder(version, this.version)) return 'stale'
     this.share(body)
     this.#replace(body)
     return 'new'

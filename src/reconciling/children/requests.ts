@@ -60,7 +60,7 @@ export async function applyChild(
   const body = withTarget(withFingerprint(desired), target)
   const path = objectPath(resource, nameOf(desired))
   const query = { fieldManager, force: true }
-  const call = { method: 'PATCH', path, query, body, contentType: applyType } as const
+  const call = { method: 'PATCH', path, query, body, contentType: applyType, purpose: 'children', resource } as const
   const child = (await session.request(call, signal)) as unknown as KubeObject
   const normalised = readNormalised(desired, child, fieldManager)
   const affected = cache.put(child)
@@ -90,7 +90,8 @@ export async function findExisting(
   const { name, namespace } = nameOf(desired)
   const path = collectionPath(resource, namespace)
   const query = { fieldSelector: `metadata.name=${name}` }
-  const list = await session.request({ method: 'GET', path, query, accept: metadataForms.list }, signal)
+  const call = { method: 'GET', path, query, accept: metadataForms.list, purpose: 'children', resource } as const
+  const list = await session.request(call, signal)
   const items = Array.isArray(list['items']) ? (list['items'] as unknown as KubeObject[]) : []
   return items.find(({ metadata }) => metadata?.name === name)?.metadata
 }
@@ -114,7 +115,8 @@ export async function deleteChild(
   const options = { propagationPolicy: 'Background', preconditions: { uid, resourceVersion } }
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...options }
   try {
-    const response = (await session.request({ method: 'DELETE', path, body }, signal)) as unknown as KubeObject
+    const call = { method: 'DELETE', path, body, purpose: 'children', resource } as const
+    const response = (await session.request(call, signal)) as unknown as KubeObject
     if (response.metadata?.deletionTimestamp !== undefined) {
       cache.put(response)
       return response

@@ -80,10 +80,18 @@ export class HandlerCaller {
     })
     // Activity handlers have no object: the empty body is not used by them.
     const body = this.#visible.changed ?? situation?.body ?? ({ metadata: {} } as KubeObject)
-    const steps = new Steps({ id: handler.id, body, journal, names: children.names })
+    const steps = new Steps({ id: handler.id, body, journal, names: children.names, tracing: undefined })
     const stepArgs = refusedSteps(handler) ?? steps.args
     const startedMs = options.started?.getTime() ?? clock.now()
-    const context = { clock, logger, watch, defaultBackoffMs, observer: undefined, object: undefined }
+    const context = {
+      clock,
+      logger,
+      watch,
+      defaultBackoffMs,
+      observer: undefined,
+      tracing: undefined,
+      object: undefined,
+    }
     const { outcome } = await callHandler(context, handler, {
       start: { startedMs, retries },
       body: () => body,

@@ -133,6 +133,7 @@ class HandlerTestRun {
       memo: this.#memo,
       client: this.#client,
       indices,
+      metrics: this.#operator.metrics,
       clock: createCountedClock(this.#clock),
       signal: this.#signal,
     }

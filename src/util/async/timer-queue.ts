@@ -57,6 +57,12 @@ export class TimerQueue<K> {
     if (dueMs < this.#sleepingUntil) this.#sleep()
   }
 
+  /** The time until the timer of a key is due; 0 if it is overdue, and undefined without a timer. */
+  remainingMs(key: K): number | undefined {
+    const entry = this.#due.get(key)
+    return entry && Math.max(0, entry.dueMs - monotonicNow(this.#clock))
+  }
+
   cancel(key: K): void {
     const entry = this.#due.get(key)
     if (entry === undefined) return

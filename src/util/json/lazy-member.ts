@@ -60,6 +60,11 @@ export class LazyMember {
     if (this.#content.bytes.equals(other.#content.bytes)) this.#content = other.#content
   }
 
+  /** Whether the texts of two members are equal. Parses nothing. */
+  hasTextOf(other: LazyMember): boolean {
+    return this.#content === other.#content || this.#content.bytes.equals(other.#content.bytes)
+  }
+
   /** Keeps the parsed value in memory until the returned function is called. */
   hold(): () => void {
     const content = this.#content

@@ -3,6 +3,7 @@
  * terminal. Pure; log.ts filters and writes the lines.
  */
 import { getOwn } from '../json/json.ts'
+import type { SpanIds } from '../tracing/open-telemetry.ts'
 import {
   cutText,
   isError,
@@ -63,6 +64,8 @@ export interface FormatOptions {
   readonly format: LogFormat
   readonly prefix: boolean
   readonly refkey: string
+  /** The active span, whose ids the JSON format shows. */
+  readonly span?: SpanIds | undefined
 }
 
 const pythonLevels: Readonly<Record<LogLevel, string>> = {
@@ -85,7 +88,7 @@ const shortLevels: Readonly<Record<LogLevel, string>> = {
 export function formatRecord(record: LogRecord, timeMs: number, options: FormatOptions): string {
   if (options.format === 'short') return `${formatShort(record, timeMs, options.prefix)}\n`
   const prefix = options.prefix && record.object ? toPrefix(record.object) : ''
-  if (options.format === 'json') return `${formatJson(record, timeMs, prefix, options.refkey)}\n`
+  if (options.format === 'json') return `${formatJson(record, timeMs, prefix, options)}\n`
   const text = `${toSafeLine(prefix)}${formatMessage(record)}`
   if (options.format === 'plain') return `${text}\n`
   const name = toSafeLine(record.name).slice(0, 20).padEnd(20)
@@ -143,7 +146,7 @@ function toObjectName({ namespace, name }: LoggedObject): string {
 }
 
 /** As python-json-logger writes for Kopf: without the name of the logger, and with the stack as `exc_info`. */
-function formatJson(record: LogRecord, timeMs: number, prefix: string, refkey: string): string {
+function formatJson(record: LogRecord, timeMs: number, prefix: string, { refkey, span }: FormatOptions): string {
   const { fields = {}, object, level } = record
   const error = getOwn(fields, 'error')
   const reserved = new Set(['message', 'timestamp', ...(object ? [refkey] : [])])
@@ -154,6 +157,9 @@ function formatJson(record: LogRecord, timeMs: number, prefix: string, refkey: s
   }
   for (const [key, value] of toEntries(fields)) {
     if (!reserved.has(key)) entries.push([key, toShown(key, value)])
+  }
+  if (span !== undefined && getOwn(fields, 'trace_id') === undefined && getOwn(fields, 'span_id') === undefined) {
+    entries.push(['trace_id', span.traceId], ['span_id', span.spanId])
   }
   entries.push(['timestamp', `${new Date(timeMs).toISOString().slice(0, -1)}000+00:00`])
   if (object) entries.push([refkey, object])

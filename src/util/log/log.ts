@@ -4,6 +4,7 @@
  */
 import { KopfError } from '../../errors.ts'
 import { type Clock, systemClock } from '../async/clock.ts'
+import { currentSpan } from '../tracing/open-telemetry.ts'
 import { toJsonLine, toText } from './error-text.ts'
 import {
   formatRecord,
@@ -112,7 +113,8 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     log(record) {
       if (!isAtLeast(record.level, minimumLevel) || (!debug && isInternal(record))) return
       try {
-        write(formatRecord(record, clock.now(), { format, prefix, refkey }), record.level)
+        const span = format === 'json' ? currentSpan() : undefined
+        write(formatRecord(record, clock.now(), { format, prefix, refkey, span }), record.level)
       } catch {}
     },
   }
@@ -150,6 +152,36 @@ export function limitFrameworkLines(sink: LogSink, level: () => LogLevel | undef
       return level() ?? sink.frameworkLevel
     },
     log: (record) => sink.log(record),
+  }
+}
+
+/** Passes the records of a sink on, once someone listens. */
+export interface LogTap {
+  listener: ((record: LogRecord) => void) | undefined
+}
+
+/** The sink, whose records the tap also gets. An error of the listener is ignored. */
+export function tapSink(sink: LogSink, tap: LogTap): LogSink {
+  return forwardRecords(sink, (record) => {
+    try {
+      tap.listener?.(record)
+    } catch {}
+  })
+}
+
+/** The sink, whose records the function gets after it. Records below the level of the sink are not created. */
+export function forwardRecords(sink: LogSink, forward: (record: LogRecord) => void): LogSink {
+  return {
+    get minimumLevel() {
+      return sink.minimumLevel
+    },
+    get frameworkLevel() {
+      return sink.frameworkLevel
+    },
+    log(record) {
+      sink.log(record)
+      forward(record)
+    },
   }
 }
 

@@ -46,6 +46,15 @@ export async function* runProgram(options: ProgramOptions): AsyncGenerator<strin
   }
 }
 
+/** Starts a program that outlives this process, without its output. False if it cannot be started. */
+export function startDetached(file: string, args: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { stdio: 'ignore', detached: true })
+    child.once('spawn', () => resolve(true)).once('error', () => resolve(false))
+    child.unref()
+  })
+}
+
 export interface ProgramOutput {
   /** Null if a signal killed the program. */
   readonly status: number | null

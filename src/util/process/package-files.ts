@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { brotliDecompressSync } from 'node:zlib'
 
 /** The parts of this package in a program of `kopf build`. */
 interface BuiltLayout {
@@ -12,8 +13,10 @@ interface BuiltLayout {
   readonly version: string
   /** The name of the program in stack traces. */
   readonly code: string
-  /** The sources of the programs for threads, as CommonJS. */
+  /** The sources of the programs for threads, as CommonJS, compressed with brotli, in base64. */
   readonly threads?: Readonly<Record<string, string>>
+  /** The files that are read by their path below `dist/`, in base64. */
+  readonly files?: Readonly<Record<string, string>>
   readonly yaml?: () => unknown
 }
 
@@ -48,7 +51,18 @@ export function ownProgram(name: string): string {
 /** What `new Worker` needs for a program of this package: its path, or its source in a program of `kopf build`. */
 export function ownThread(name: string): { readonly script: string; readonly eval: boolean } {
   const source = built?.threads?.[name]
-  return source === undefined ? { script: ownProgram(name), eval: false } : { script: source, eval: true }
+  if (source === undefined) return { script: ownProgram(name), eval: false }
+  return { script: brotliDecompressSync(Buffer.from(source, 'base64')).toString(), eval: true }
+}
+
+/** The content of a file that the build writes below `dist/`; undefined if there is none. In a checkout, it is there after `npm run build`. */
+export function readPackagedFile(path: string): Uint8Array | undefined {
+  if (built !== undefined) {
+    const text = built.files?.[path]
+    return text === undefined ? undefined : Buffer.from(text, 'base64')
+  }
+  const file = packageFile(`dist/${path}`)
+  return existsSync(file) ? readFileSync(file) : undefined
 }
 
 /** Whether this code is part of a program of `kopf build`. */

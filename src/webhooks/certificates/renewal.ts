@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto'
 import { trySleep } from '../../util/async/clock.ts'
-import { CertificateAuthority, type KeyPair } from '../../util/certificates.ts'
+import { SelfSigned } from '../../util/certificates.ts'
 import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import type { Logger } from '../../util/log/log.ts'
 import { toMs } from '../../util/text/duration.ts'
@@ -45,7 +45,7 @@ async function createLoader(
   const { certfile, password, context: otherOptions = {} } = options
   const isGiven = certfile !== undefined || otherOptions.cert !== undefined || otherOptions.pfx !== undefined
   logger.debug(isGiven ? 'Using a provided certificate for HTTPS' : 'Generating a self-signed certificate for HTTPS')
-  const selfSigned = isGiven ? undefined : await SelfSigned.create(names)
+  const selfSigned = isGiven ? undefined : await SelfSigned.create('kopf-webhooks', toHosts(names))
   return async () => {
     const { cert, key, ca, clientCas } = await readCertificateTexts(options)
     const pair = await selfSigned?.issue(clock.now())
@@ -95,39 +95,3 @@ function checkIntervalMs(options: CheckedServerOptions): number {
 }
 
 const fileOptions = ['certfile', 'pkeyfile', 'cafile', 'verifyCafile', 'verifyCapath'] as const
-
-const yearMs = 365 * 24 * 3_600_000
-/** The CA is never renewed: no process runs for so long. */
-const caLifetimeMs = 20 * yearMs
-/** Renewed after two thirds of the validity: the rest allows for wrong clocks and for failures. */
-const renewAfterMs = (yearMs * 2) / 3
-
-class SelfSigned {
-  readonly #authority: CertificateAuthority
-  readonly #names: readonly string[]
-  #issued: { readonly pair: KeyPair; readonly atMs: number } | undefined
-
-  private constructor(authority: CertificateAuthority, names: readonly string[]) {
-    this.#authority = authority
-    this.#names = names
-  }
-
-  static async create(names: readonly string[]): Promise<SelfSigned> {
-    const authority = await CertificateAuthority.create('kopf-webhooks', { lifetimeMs: caLifetimeMs })
-    return new SelfSigned(authority, names)
-  }
-
-  /** The CA certificate. It stays the same when a certificate is renewed, so that the webhook configurations do not change. */
-  get caPem(): string {
-    return this.#authority.caPem
-  }
-
-  /** Returns the same certificate until two thirds of its validity are over. */
-  async issue(nowMs: number): Promise<KeyPair> {
-    if (this.#issued === undefined || nowMs - this.#issued.atMs >= renewAfterMs) {
-      const pair = await this.#authority.issue({ ...toHosts(this.#names), lifetimeMs: yearMs })
-      this.#issued = { pair, atMs: nowMs }
-    }
-    return this.#issued.pair
-  }
-}

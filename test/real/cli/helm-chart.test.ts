@@ -76,6 +76,7 @@ describe.each([
   ['its own namespace', single, ['-n', 'operators']],
   ['leader election and webhooks', elected, ['--image', 'databases@sha256:12', '--grant', 'get secrets']],
   ['one replica with leader election', elected, ['--replicas', '1']],
+  ['metrics and the dashboard', elected, ['--with-metrics', '--with-dashboard']],
 ])('the chart of an operator with %s', { timeout: 60_000 }, (_, text, options) => {
   test('passes helm lint, and renders the objects that kopf manifests prints', async () => {
     folder.write({ 'operator.mjs': text })

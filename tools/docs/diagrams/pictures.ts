@@ -560,6 +560,37 @@ const replicas: Diagram = {
   ],
 }
 
+const trace: Diagram = {
+  name: 'trace',
+  title: 'The trace of a creation',
+  description:
+    'The widths show the time. The span of the processing, create databases.example.com, is as wide as the picture. Below it are the span of the handler, create provision, and after it the patch that writes the result. Below the handler are a step with a request, and a sub-handler. A dashed arrow leads from the processing to the trace of the author of the object: a link.',
+  width: 760,
+  height: 286,
+  legend: ['you', 'kopf', 'cluster'],
+  boxes: [
+    { x: 24, y: 24, width: 220, height: 36, text: 'trace of the author', role: 'lane' },
+    { x: 24, y: 104, width: 712, height: 32, text: 'create databases.example.com', role: 'kopf' },
+    { x: 44, y: 146, width: 432, height: 32, text: 'create provision', role: 'you' },
+    { x: 496, y: 146, width: 230, height: 32, text: 'PATCH …/databases/{name}', role: 'cluster' },
+    { x: 64, y: 188, width: 204, height: 32, text: 'step network', role: 'you' },
+    { x: 288, y: 188, width: 178, height: 32, text: 'subhandler provision/disk', role: 'you' },
+    { x: 74, y: 230, width: 184, height: 32, text: 'POST …/services', role: 'cluster' },
+  ],
+  arrows: [
+    {
+      points: [
+        [134, 104],
+        [134, 60],
+      ],
+      label: 'link, from the annotation tracing.k8s.io/traceparent',
+      at: [146, 87],
+      anchor: 'start',
+      dashed: true,
+    },
+  ],
+}
+
 export const diagrams: readonly Diagram[] = [
   howItWorks,
   causes,
@@ -569,4 +600,5 @@ export const diagrams: readonly Diagram[] = [
   daemonStop,
   operatorLife,
   replicas,
+  trace,
 ]

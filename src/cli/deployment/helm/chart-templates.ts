@@ -1,6 +1,6 @@
 /** Turns the objects that `kopf manifests` prints into Helm templates: one file for each kind, with actions where values are used. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import type { CommentedObject, DeploymentPlan } from '../plan.ts'
+import { type CommentedObject, type DeploymentPlan, labelsOf } from '../plan.ts'
 import type { WorkloadDefaults } from './chart-values.ts'
 import { TemplateText } from './template-text.ts'
 
@@ -25,6 +25,10 @@ interface WrittenContainer {
   readonly resources: object
 }
 
+interface WrittenServiceMonitor {
+  readonly spec: { readonly endpoints: readonly object[] }
+}
+
 interface TemplateFile {
   readonly file: string
   /** The condition of the documents in this file; undefined if they are always written. */
@@ -43,6 +47,9 @@ const filesByKind: Readonly<Record<string, TemplateFile>> = {
   NetworkPolicy: { file: 'networkpolicy.yaml', condition: '.Values.networkPolicy.enabled' },
   Service: { file: 'service.yaml' },
   Deployment: { file: 'deployment.yaml' },
+  ServiceMonitor: { file: 'servicemonitor.yaml', condition: '.Values.monitoring.serviceMonitor.enabled' },
+  PrometheusRule: { file: 'prometheusrule.yaml', condition: '.Values.monitoring.prometheusRule.enabled' },
+  ConfigMap: { file: 'grafana-dashboard.yaml', condition: '.Values.monitoring.grafanaDashboard.enabled' },
   PodDisruptionBudget: { file: 'poddisruptionbudget.yaml', condition: isReplicated },
 }
 
@@ -73,6 +80,8 @@ function writeTemplate(plan: DeploymentPlan, { object, remarks }: CommentedObjec
       const annotations = { [template.optional('serviceAccount.annotations', 'annotations')]: null }
       return template.format({ ...written, metadata: { ...metadata, name, ...annotations } }, remarks)
     }
+    case 'ServiceMonitor':
+      return template.format(writeServiceMonitor(template, written as unknown as WrittenServiceMonitor), remarks)
     case 'ClusterRoleBinding':
     case 'RoleBinding':
       return template.format({ ...written, subjects: [writeSubject(template, plan)] }, remarks)
@@ -85,12 +94,24 @@ function writeTemplate(plan: DeploymentPlan, { object, remarks }: CommentedObjec
 function writeMetadata(
   template: TemplateText,
   plan: DeploymentPlan,
-  { metadata }: KubeObject,
+  { kind, metadata }: KubeObject,
 ): Record<string, unknown> {
   const { name, namespace } = metadata
   const home = namespace === plan.namespace ? template.value('.Release.Namespace | quote') : namespace
-  const labels = template.yaml(`include "${plan.name}.labels" .`)
+  const known = labelsOf(plan)
+  const own = Object.entries(metadata.labels ?? {}).filter(([label]) => !Object.hasOwn(known, label))
+  const isSelected = kind === 'ServiceMonitor' || kind === 'PrometheusRule'
+  const labels = {
+    ...template.yaml(`include "${plan.name}.labels" .`),
+    ...Object.fromEntries(own),
+    ...(isSelected && { [template.optional('monitoring.labels')]: null }),
+  }
   return { name, ...(namespace !== undefined && { namespace: home }), labels }
+}
+
+function writeServiceMonitor(template: TemplateText, { spec, ...rest }: WrittenServiceMonitor): object {
+  const tlsConfig = template.yaml('toYaml .Values.monitoring.serviceMonitor.tlsConfig')
+  return { ...rest, spec: { ...spec, endpoints: spec.endpoints.map((endpoint) => ({ ...endpoint, tlsConfig })) } }
 }
 
 function writeSubject(template: TemplateText, { name }: DeploymentPlan): object {

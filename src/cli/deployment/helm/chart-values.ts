@@ -60,12 +60,13 @@ export function listValues(plan: DeploymentPlan, defaults: WorkloadDefaults, par
         group: {
           enabled: {
             value: true,
-            comment: 'Allow only connections to the port of the webhooks, if any.',
+            comment: 'Allow only connections to the ports of webhooks, metrics and the dashboard, if any.',
             schema: flag,
           },
         },
       },
     }),
+    ...(plan.endpoints.some(({ name }) => name === 'metrics') && { monitoring: { group: monitoringValues() } }),
     ...(parts.hasCrds && { crds: { group: crdValues() } }),
   }
 }
@@ -132,6 +133,30 @@ function podValues({ podSecurityContext }: WorkloadDefaults): ChartValues {
     tolerations: { value: [], schema: list },
     affinity: { value: {}, schema: map },
     priorityClassName: { value: '', schema: text },
+  }
+}
+
+function monitoringValues(): ChartValues {
+  const enabled = (comment: string): ChartValue => ({ value: true, comment, schema: flag })
+  return {
+    labels: {
+      value: {},
+      comment:
+        'Labels by which Prometheus selects ServiceMonitors and PrometheusRules, for example release: kube-prometheus-stack.',
+      schema: labels,
+    },
+    serviceMonitor: {
+      group: {
+        enabled: enabled('False: Prometheus finds the Service in another way, or its operator is not installed.'),
+        tlsConfig: {
+          value: { insecureSkipVerify: true },
+          comment: 'With a certificate of your own: ca and serverName, and insecureSkipVerify: null.',
+          schema: map,
+        },
+      },
+    },
+    prometheusRule: { group: { enabled: enabled('False: no alerts.') } },
+    grafanaDashboard: { group: { enabled: enabled('False: no ConfigMap with the dashboard for Grafana.') } },
   }
 }
 

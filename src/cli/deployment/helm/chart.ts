@@ -8,6 +8,7 @@ import type { Operator } from '../../../operator.ts'
 import { packageVersion } from '../../../util/process/package-files.ts'
 import { formatYamlForPeople } from '../../../util/yaml.ts'
 import type { DraftArguments } from '../draft.ts'
+import { writeMonitoring, writeReviewAccess } from '../observability/objects.ts'
 import { type DeploymentPlan, labelsOf } from '../plan.ts'
 import { writeAccess } from '../rbac.ts'
 import { writeNetworkPolicy, writeWorkload } from '../workload.ts'
@@ -31,7 +32,13 @@ export function createChart(
   const crds = withCrds ? toCrds(operator.resources as readonly CustomResource<object>[]) : []
   // With at least two replicas, also the objects that depend on the number of replicas are written.
   const full = plan.isElected ? { ...plan, replicas: Math.max(2, plan.replicas) } : plan
-  const objects = [...writeAccess(full), ...writeNetworkPolicy(full), ...writeWorkload(full)]
+  const objects = [
+    ...writeAccess(full),
+    ...writeReviewAccess(full),
+    ...writeNetworkPolicy(full),
+    ...writeWorkload(full),
+    ...writeMonitoring(full),
+  ]
   const parts = { hasCrds: crds.length > 0, hasNetworkPolicy: plan.ports !== undefined }
   const values = listValues(plan, readDefaults(objects, plan), parts)
   const mark = `The operator "${plan.name}", ${chartMark} ${packageVersion()}.`
