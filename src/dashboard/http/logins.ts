@@ -1,11 +1,9 @@
 /**
  * Codes with which a developer logs in to a dashboard on the same machine, instead of a token. Each works once and for a few minutes; only digests are kept.
  * After some wrong codes, all codes end, so that they cannot be guessed.
- * Also limits the attempts to log in per address.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../util/async/clock.ts'
-import { LruMap } from '../../util/lru-map.ts'
 
 const lifetimeMs = 10 * 60_000
 const maxCodes = 16
@@ -54,32 +52,4 @@ export class LoginCodes {
 
 function digest(code: string): Buffer {
   return createHash('sha256').update(code).digest()
-}
-
-/** The attempts of one address: a burst, and one more every few seconds. */
-const burst = 20
-const refillMs = 3000
-const maxAddresses = 2000
-
-interface AttemptBucket {
-  readonly tokens: number
-  readonly atMs: number
-}
-
-export class LoginAttempts {
-  readonly #clock: Clock
-  readonly #buckets = new LruMap<string, AttemptBucket>(maxAddresses)
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  /** Counts an attempt. Returns false if the address has to wait. */
-  take(address: string): boolean {
-    const nowMs = this.#clock.now()
-    const { tokens, atMs } = this.#buckets.get(address) ?? { tokens: burst, atMs: nowMs }
-    const current = Math.min(burst, tokens + Math.max(0, nowMs - atMs) / refillMs)
-    this.#buckets.set(address, { tokens: current < 1 ? current : current - 1, atMs: nowMs })
-    return current >= 1
-  }
 }

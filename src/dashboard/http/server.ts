@@ -8,7 +8,7 @@ import { KopfError } from '../../errors.ts'
 import { AccessReviewError, type AccessReviews } from '../../serving/access-reviews.ts'
 import { isLoopbackAddress, type ServingAddress } from '../../serving/address.ts'
 import { pathOf, respond } from '../../serving/endpoint.ts'
-import type { Clock } from '../../util/async/clock.ts'
+import { type Clock, monotonicMs, systemClock } from '../../util/async/clock.ts'
 import { getString } from '../../util/json/json.ts'
 import { toJsonText } from '../../util/json/json-text.ts'
 import { LruMap } from '../../util/lru-map.ts'
@@ -24,7 +24,8 @@ import { queryKey, readQuery } from '../views/query.ts'
 import type { ViewRequest, ViewSource } from '../views/source.ts'
 import { viewHandlers, viewRequests, viewWebhooks } from '../views/tables.ts'
 import { EventStreams } from './event-streams.ts'
-import { LoginAttempts, type LoginCodes } from './logins.ts'
+import type { LoginCodes } from './logins.ts'
+import { loginLimit, RateLimit, viewLimit } from './rate-limit.ts'
 import { checkOrigin, cookieName, readCookie, readJson, securityHeaders, toCookie } from './requests.ts'
 import { DashboardSessions, isCsrf, type SessionOwner, type UserSession } from './sessions.ts'
 
@@ -86,8 +87,9 @@ interface LoggedIn {
 export class DashboardServer {
   readonly #options: DashboardServerOptions
   readonly #sessions: DashboardSessions
-  readonly #attempts: LoginAttempts
+  readonly #attempts = new RateLimit(loginLimit)
   readonly #streams: EventStreams
+  readonly #views = new RateLimit(viewLimit)
   readonly #developer = new Developer()
   readonly #viewers = new LruMap<string, ReviewedViewer>(maxViewers)
 
@@ -95,7 +97,6 @@ export class DashboardServer {
     const { clock, source, signal } = options
     this.#options = options
     this.#sessions = new DashboardSessions(clock)
-    this.#attempts = new LoginAttempts(clock)
     this.#streams = new EventStreams(() => source.statistics.revision, signal)
   }
 
@@ -143,11 +144,30 @@ export class DashboardServer {
     if (request.method !== 'GET') throw invalidRequest(405, `${path} has only the method GET`)
     const loggedIn = await this.#loggedIn(request)
     if (path === 'api/session') return this.#sendJson(exchange, toSessionInfo(loggedIn.session))
-    if (path === 'api/stream') return this.#openStream(exchange, loggedIn)
+    if (path === 'api/stream') {
+      await this.#waitForTurn(loggedIn.viewer)
+      if (!exchange.response.destroyed) this.#openStream(exchange, loggedIn)
+      return
+    }
     const name = path.startsWith('api/views/') ? path.slice('api/views/'.length) : ''
     if (!isViewName(name)) throw invalidRequest(404, `there is no ${path.slice(0, 100)}`)
-    const view = await views[name](this.#options.source, { query: readQuery(exchange.query), viewer: loggedIn.viewer })
-    this.#sendJson(exchange, view)
+    const query = readQuery(exchange.query)
+    await this.#waitForTurn(loggedIn.viewer)
+    if (exchange.response.destroyed) return
+    this.#sendJson(exchange, await views[name](this.#options.source, { query, viewer: loggedIn.viewer }))
+  }
+
+  /** Waits if the user has asked for many views, so that users cannot occupy the event loop. */
+  async #waitForTurn(viewer: Viewer): Promise<void> {
+    const delayMs = this.#views.take(viewer.key, monotonicMs())
+    if (delayMs === undefined) {
+      throw new DashboardProblem(
+        429,
+        'KOPF_DASHBOARD_REQUEST',
+        'Cannot show the view: you have asked for too many; wait some seconds',
+      )
+    }
+    if (delayMs > 0) await systemClock.sleep(delayMs, this.#options.signal, { isBackground: true }).catch(() => {})
   }
 
   async #requirePost({ request, path }: ApiExchange, serve: () => Promise<void>): Promise<void> {
@@ -171,7 +191,7 @@ export class DashboardServer {
   async #login(exchange: ApiExchange): Promise<void> {
     const { request } = exchange
     const body = await readJson(request)
-    if (!this.#attempts.take(request.socket.remoteAddress ?? '')) {
+    if (this.#attempts.take(request.socket.remoteAddress ?? '', this.#options.clock.now()) === undefined) {
       throw loginRefused(429, 'there were too many attempts from this address; wait a few seconds')
     }
     const owner = await this.#authenticate(request, { token: getString(body, 'token'), code: getString(body, 'code') })
